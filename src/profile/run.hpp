@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// run.json as a value: what a run directory says about the run besides its records. Written by the
+// command that ran, read by analysis/. Every field that a run may lack is optional or empty.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/shape.hpp"
+#include "record/record.hpp"
+#include "shunt/types.hpp"
+#include "traffic/ledger.hpp"
+
+namespace shunt::profile {
+
+/// The whole configuration: enough to run it again.
+struct RunConfig {
+  std::int64_t tokens = 0;  ///< Per rank (the largest rank's, where they differ).
+  std::int64_t hidden = 0;
+  int topk = 0;
+  int experts = 0;
+  DType dtype = DType::kBF16;
+  DType wire_dtype = DType::kBF16;  ///< Of combine's partials.
+  std::string routing;              ///< "uniform", "zipf:1.2", …
+  std::uint64_t seed = 0;
+  int chunk_tokens = 0;
+  int credits = 0;  ///< Chunk slots per (source, kind).
+  int qps = 0;
+  int rdma_blocks = 0;
+  int blocks = 0;
+  int iters = 0;
+  int warmup = 0;
+  std::string variant;                          ///< "v1"
+  std::string device;                           ///< "cpu"
+  std::string launcher;                         ///< World::kind()
+  std::string provider;                         ///< Fabric::provider(), empty with one node.
+  std::optional<double> link_rate_bytes_per_s;  ///< Rating of one link, one direction.
+  bool emulated_link = false;
+  std::vector<std::string> command_line;
+};
+
+/// One collective operation of the run and what it was for.
+struct Operation {
+  std::uint32_t op = 0;  ///< As in the records.
+  record::Phase kind = record::Phase::kDispatch;
+  int iteration = 0;
+  bool warmup = false;
+};
+
+/// Clock of one rank against the reference clock: t_ref = t + offset + drift · (t − begin).
+struct ClockFit {
+  int rank = 0;
+  std::int64_t offset_ns = 0;
+  double drift_ppb = 0;
+  std::uint64_t begin_ns = 0;
+  std::uint64_t residual_ns = 0;  ///< Bound of the error that is left.
+};
+
+/// A counter of one link direction over the measured operations.
+struct LinkCounter {
+  int from_node = 0;
+  int to_node = -1;    ///< −1: to all others (one NIC per node).
+  std::string source;  ///< "tbf queue discipline", "port_xmit_data of mlx5_0"
+  std::uint64_t bytes = 0;
+  std::uint64_t packets = 0;
+};
+
+/// Outcome of --check.
+struct Correctness {
+  bool checked = false;
+  std::uint64_t dispatch_rows = 0;
+  std::uint64_t dispatch_mismatches = 0;
+  double combine_max_error = 0;  ///< Largest |out − reference| relative to its bound; ≤ 1 passes.
+  std::uint64_t combine_mismatches = 0;
+};
+
+struct RunInfo {
+  int schema_version = 1;
+  std::string tool_version;
+  std::string started;  ///< RFC 3339, UTC.
+  cluster::Shape shape;
+  RunConfig config;
+  std::vector<traffic::Ledger> ledgers;  ///< By source rank, for one iteration.
+  std::vector<Operation> operations;
+  std::vector<ClockFit> clocks;
+  std::vector<LinkCounter> counters;
+  std::vector<std::uint64_t> dropped_records;  ///< By rank.
+  Correctness correctness;
+};
+
+}  // namespace shunt::profile

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ledger: what a routing must move, counted, before anything moves. in: routings, shape, record
+// layout → out: Ledger per rank and summed. Pure. Definitions: docs/ledger.md.
+#pragma once
+
+#include <cstdint>
+
+namespace shunt::traffic {
+
+/// One rank's dispatch traffic as a source, or the sum over ranks. Bytes are exact.
+struct Ledger {
+  std::uint64_t tokens = 0;
+  std::uint64_t selections = 0;     ///< Valid (token, expert) pairs.
+  std::uint64_t rank_copies = 0;    ///< Distinct (token, rank).
+  std::uint64_t node_copies = 0;    ///< Distinct (token, node), own node included: peers' "RDMA".
+  std::uint64_t remote_copies = 0;  ///< Node copies without the own node: the only ones on the NIC.
+  std::uint64_t payload_bytes = 0;  ///< remote_copies · hidden · sizeof(type).
+  std::uint64_t record_bytes =
+      0;  ///< remote_copies · record bytes (payload, ids, weights, source).
+  std::uint64_t framing_bytes = 0;  ///< Chunk headers and the padding between their arrays.
+  std::uint64_t all_to_all_nodes_bytes = 0;  ///< tokens · record · (nodes − 1): no filter at all.
+  std::uint64_t chunks = 0;                  ///< Puts that carry records.
+  std::uint64_t count_bytes = 0;             ///< Count messages, zero rows included.
+  std::uint64_t combine_payload_bytes = 0;  ///< Partials this rank *receives*: remote_copies · row.
+
+  friend bool operator==(const Ledger&, const Ledger&) = default;
+};
+
+}  // namespace shunt::traffic
