@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "logs/reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "logs/text.hpp"
+
+namespace shunt::logs {
+
+Sink::Sink(const Document& document, int file, Evidence& evidence)
+    : document_(document), file_(file), evidence_(evidence), claimed_(document.lines.size()) {}
+
+void Sink::claim(std::size_t line) {
+  claimed_[line] = true;
+}
+
+void Sink::recognised(std::string_view kind) {
+  auto& kinds = evidence_.files[static_cast<std::size_t>(file_)].kinds;
+  if (std::ranges::find(kinds, kind) == kinds.end()) kinds.emplace_back(kind);
+}
+
+Source Sink::source(std::size_t line) const {
+  constexpr std::size_t kMaxQuoted = 200;
+  const Line& at = document_.lines[line];
+  std::size_t length = std::min(at.text.size(), kMaxQuoted);
+  // Never cut inside a UTF-8 sequence.
+  while (length < at.text.size() && length > 0 &&
+         (static_cast<unsigned char>(at.text[length]) & 0xC0) == 0x80) {
+    --length;
+  }
+  return {file_, at.number, at.text.substr(0, length)};
+}
+
+void Sink::add(std::size_t line, Sample sample) {
+  claim(line);
+  sample.source = source(line);
+  if (!sample.rank) sample.rank = document_.lines[line].rank;
+  evidence_.samples.push_back(std::move(sample));
+}
+
+void Sink::add(std::size_t line, Failure failure) {
+  claim(line);
+  failure.source = source(line);
+  if (!failure.rank) failure.rank = document_.lines[line].rank;
+  evidence_.failures.push_back(std::move(failure));
+}
+
+void Sink::add(std::size_t line, Mapping mapping) {
+  claim(line);
+  mapping.source = source(line);
+  if (!mapping.rank) mapping.rank = document_.lines[line].rank;
+  evidence_.mappings.push_back(std::move(mapping));
+}
+
+void Sink::add(std::size_t line, TokenCount count) {
+  claim(line);
+  count.source = source(line);
+  evidence_.token_counts.push_back(std::move(count));
+}
+
+void Sink::add(Sweep sweep) {
+  if (!sweep.rows.empty()) evidence_.sweeps.push_back(std::move(sweep));
+}
+
+void Sink::config(std::size_t line, std::string_view key, std::string_view value, Origin origin) {
+  const std::string_view clean = trim(value);
+  if (clean.empty()) return;
+  for (const ConfigFact& fact : evidence_.config) {
+    // The same statement from every rank is one fact.
+    if (fact.source.file == file_ && fact.origin == origin && fact.key == key &&
+        fact.value == clean) {
+      return;
+    }
+  }
+  evidence_.config.push_back({std::string(key), std::string(clean), origin, source(line)});
+}
+
+void Sink::truncated(std::size_t line, std::string_view format) {
+  claim(line);
+  evidence_.truncated.push_back({std::string(format), source(line)});
+}
+
+void gather(const Document& document, Evidence& evidence) {
+  const int file = static_cast<int>(evidence.files.size());
+  FileInfo info;
+  info.name = document.name;
+  info.lines = document.lines.empty() ? 0 : document.lines.back().number;
+  info.notes = document.notes;
+  evidence.files.push_back(std::move(info));
+  Sink sink(document, file, evidence);
+  for (const Reader& reader : readers()) reader.read(document, sink);
+  std::size_t understood = 0;
+  for (std::size_t i = 0; i < document.lines.size(); ++i) {
+    const Line& line = document.lines[i];
+    if (line.text.empty() || line.fence) continue;
+    if (sink.claimed(i)) {
+      ++understood;
+    } else {
+      evidence.unread.push_back({sink.source(i)});
+    }
+  }
+  evidence.files[static_cast<std::size_t>(file)].read_lines = understood;
+}
+
+}  // namespace shunt::logs

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What printed topologies say: matrices between GPUs and NICs, NIC legends. Filled by the topology
+// readers, used by verdict/ through Evidence::topologies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "logs/source.hpp"
+
+namespace shunt::logs {
+
+/// One printed matrix.
+struct TopologyFact {
+  Source source;
+  std::string tool;  ///< "nvidia-smi topo -m", "rocm-smi", "amd-smi"
+};
+
+}  // namespace shunt::logs
