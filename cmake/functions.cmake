@@ -33,5 +33,13 @@ function(shunt_test name)
   target_link_libraries(test_${name} PRIVATE shunt_options ${ARG_LINK} GTest::gtest
                                              GTest::gtest_main GTest::gmock)
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+                       PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  # Not among the PROPERTIES above: gtest_discover_tests flattens a list of labels.
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/test_${name}_labels.cmake)
+  file(GENERATE OUTPUT ${script} CONTENT
+"foreach(test IN LISTS test_${name}_TESTS)
+  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${ARG_LABELS}\")
+endforeach()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${script})
 endfunction()
