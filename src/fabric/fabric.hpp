@@ -17,6 +17,9 @@
 
 namespace shunt::fabric {
 
+/// Event::context where a failure belongs to a peer rather than to a put. No put may carry it.
+inline constexpr std::uint64_t kNoContext = ~std::uint64_t{0};
+
 /// One-sided write of `bytes` from this rank's exposed region to the target's, then the immediate.
 /// bytes may be 0: the immediate alone travels.
 struct Put {
@@ -34,7 +37,7 @@ struct Event {
   enum class Kind : std::uint8_t {
     kArrived,    ///< A peer's put has landed here with `immediate`; its data is visible.
     kCompleted,  ///< The put `context` is locally complete: its source may be reused. No arrival.
-    kFailed,     ///< The put `context` (if any) or the peer failed; see Fabric::last_error().
+    kFailed,     ///< The put `context` (or, kNoContext, the peer) failed; see last_error().
   };
   std::uint64_t context = 0;
   std::uint64_t time_ns = 0;

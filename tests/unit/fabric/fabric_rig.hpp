@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of the engines share: several fabrics of one process, connected all to all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/clock.hpp"
+#include "fabric/fabric.hpp"
+
+namespace shunt::fabric::test {
+
+constexpr std::uint64_t kPatienceNs =
+    20'000'000'000;  ///< Bounds loops; never a measure of success.
+
+/// A rank of a test: its region and its fabric. peer index = rank; peers[self] is itself.
+struct Rank {
+  std::vector<std::byte> region;
+  std::unique_ptr<Fabric> fabric;
+};
+
+/// Exposes, exchanges addresses, connects. The regions exist already.
+inline void connect_all(std::vector<Rank>& ranks) {
+  std::vector<std::vector<std::byte>> addresses;
+  for (Rank& rank : ranks) {
+    const Status exposed = rank.fabric->expose(rank.region);
+    ASSERT_TRUE(exposed.has_value()) << exposed.error().to_string();
+    auto address = rank.fabric->address();
+    ASSERT_TRUE(address.has_value()) << address.error().to_string();
+    addresses.push_back(*address);
+  }
+  for (Rank& rank : ranks) {
+    const Status connected = rank.fabric->connect(addresses);
+    ASSERT_TRUE(connected.has_value()) << connected.error().to_string();
+  }
+}
+
+/// A byte that depends on all three, so that a stale or misplaced row shows.
+inline std::byte pattern(std::uint64_t seed, std::uint64_t message, std::uint64_t position) {
+  const std::uint64_t mixed = (seed * 0x9e3779b1U + message) * 0x85ebca77U + position * 131U;
+  return static_cast<std::byte>((mixed >> 7) ^ mixed);
+}
+
+/// Polls all ranks in turn until `done`; every event goes to `seen` (rank, event).
+inline bool poll_until(std::vector<Rank>& ranks,
+                       const std::function<bool()>& done,
+                       const std::function<void(std::size_t, const Event&)>& seen) {
+  const Deadline deadline = Deadline::after_ns(kPatienceNs);
+  std::vector<Event> events(16);
+  while (!done()) {
+    if (deadline.expired()) return false;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const std::size_t count = ranks[rank].fabric->poll(events);
+      for (std::size_t i = 0; i < count; ++i) seen(rank, events[i]);
+    }
+  }
+  return true;
+}
+
+}  // namespace shunt::fabric::test
