@@ -2,10 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ledger: what a routing must move, counted, before anything moves. in: routings, shape, record
-// layout → out: Ledger per rank and summed. Pure. Definitions: docs/ledger.md.
+// layout → out: Ledger per rank and summed. Pure. Definitions: docs/ledger.md. called from: bench,
+// engine, reports.
 #pragma once
 
 #include <cstdint>
+
+#include "cluster/shape.hpp"
+#include "routing/routing.hpp"
+#include "shunt/result.hpp"
+#include "traffic/record_layout.hpp"
 
 namespace shunt::traffic {
 
@@ -25,7 +31,19 @@ struct Ledger {
   std::uint64_t count_bytes = 0;             ///< Count messages, zero rows included.
   std::uint64_t combine_payload_bytes = 0;  ///< Partials this rank *receives*: remote_copies · row.
 
+  Ledger& operator+=(const Ledger& other);
+  friend Ledger operator+(Ledger left, const Ledger& right) { return left += right; }
   friend bool operator==(const Ledger&, const Ledger&) = default;
 };
+
+/// The ledger of `source` for a routing over `experts` experts, expert e on rank e / (experts /
+/// world). Refuses ids outside [−1, experts), experts that the world does not divide, and a layout
+/// of another shape or top-k. `combine_row_bytes` is one partial on the wire; 0 = a dispatched row.
+[[nodiscard]] Result<Ledger> ledger(const routing::RoutingView& routing,
+                                    const cluster::Shape& shape,
+                                    int experts,
+                                    const RecordLayout& layout,
+                                    int source,
+                                    std::uint64_t combine_row_bytes = 0);
 
 }  // namespace shunt::traffic
