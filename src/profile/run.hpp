@@ -82,6 +82,10 @@ struct RunInfo {
   int schema_version = 1;
   std::string tool_version;
   std::string started;  ///< RFC 3339, UTC.
+  /// Any number that differs from run to run; also in each rank's file, so that files of different
+  /// runs are not taken for one. 0: not known.
+  std::uint64_t run_id = 0;
+  bool finished = false;  ///< False as long as the run has not come to its end.
   cluster::Shape shape;
   RunConfig config;
   std::vector<traffic::Ledger> ledgers;  ///< By source rank, for one iteration.

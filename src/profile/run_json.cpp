@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/run_json.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "profile/json_fields.hpp"
+#include "profile/rank_log.hpp"
+
+namespace shunt::profile {
+
+// One list of fields per structure serves both directions: `io` is a JsonWriter or a JsonReader.
+// Outside of the unnamed namespace because argument-dependent lookup does not enter one.
+
+template <typename Io, typename T>
+void fields(Io& io, cluster::Shape* /*tag*/, T& shape) {
+  io("world", shape.world);
+  io("ranks_per_node", shape.ranks_per_node);
+  io("nodes", shape.nodes);
+}
+
+template <typename Io, typename T>
+void fields(Io& io, RunConfig* /*tag*/, T& config) {
+  io("tokens", config.tokens);
+  io("hidden", config.hidden);
+  io("topk", config.topk);
+  io("experts", config.experts);
+  io("dtype", config.dtype);
+  io("wire_dtype", config.wire_dtype);
+  io("routing", config.routing);
+  io("seed", config.seed);
+  io("chunk_tokens", config.chunk_tokens);
+  io("credits", config.credits);
+  io("qps", config.qps);
+  io("rdma_blocks", config.rdma_blocks);
+  io("blocks", config.blocks);
+  io("iters", config.iters);
+  io("warmup", config.warmup);
+  io("variant", config.variant);
+  io("device", config.device);
+  io("launcher", config.launcher);
+  io("provider", config.provider);
+  io("link_rate_bytes_per_s", config.link_rate_bytes_per_s);
+  io("emulated_link", config.emulated_link);
+  io("command_line", config.command_line);
+}
+
+template <typename Io, typename T>
+void fields(Io& io, traffic::Ledger* /*tag*/, T& ledger) {
+  io("tokens", ledger.tokens);
+  io("selections", ledger.selections);
+  io("rank_copies", ledger.rank_copies);
+  io("node_copies", ledger.node_copies);
+  io("remote_copies", ledger.remote_copies);
+  io("payload_bytes", ledger.payload_bytes);
+  io("record_bytes", ledger.record_bytes);
+  io("framing_bytes", ledger.framing_bytes);
+  io("all_to_all_nodes_bytes", ledger.all_to_all_nodes_bytes);
+  io("chunks", ledger.chunks);
+  io("count_bytes", ledger.count_bytes);
+  io("combine_payload_bytes", ledger.combine_payload_bytes);
+}
+
+template <typename Io, typename T>
+void fields(Io& io, Operation* /*tag*/, T& operation) {
+  io("op", operation.op);
+  io("kind", operation.kind);
+  io("iteration", operation.iteration);
+  io("warmup", operation.warmup);
+}
+
+template <typename Io, typename T>
+void fields(Io& io, ClockFit* /*tag*/, T& fit) {
+  io("rank", fit.rank);
+  io("offset_ns", fit.offset_ns);
+  io("drift_ppb", fit.drift_ppb);
+  io("begin_ns", fit.begin_ns);
+  io("residual_ns", fit.residual_ns);
+}
+
+template <typename Io, typename T>
+void fields(Io& io, LinkCounter* /*tag*/, T& counter) {
+  io("from_node", counter.from_node);
+  io("to_node", counter.to_node);
+  io("source", counter.source);
+  io("bytes", counter.bytes);
+  io("packets", counter.packets);
+}
+
+template <typename Io, typename T>
+void fields(Io& io, Correctness* /*tag*/, T& correctness) {
+  io("checked", correctness.checked);
+  io("dispatch_rows", correctness.dispatch_rows);
+  io("dispatch_mismatches", correctness.dispatch_mismatches);
+  io("combine_max_error", correctness.combine_max_error);
+  io("combine_mismatches", correctness.combine_mismatches);
+}
+
+template <typename Io, typename T>
+void fields(Io& io, RunInfo* /*tag*/, T& info) {
+  io("tool_version", info.tool_version);
+  io("started", info.started);
+  io("run_id", info.run_id);
+  io("finished", info.finished);
+  io("shape", info.shape);
+  io("config", info.config);
+  io("ledgers", info.ledgers);
+  io("operations", info.operations);
+  io("clocks", info.clocks);
+  io("counters", info.counters);
+  io("dropped_records", info.dropped_records);
+  io("correctness", info.correctness);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "shunt.run";
+constexpr std::size_t kMaxRunFileBytes = 256U << 20;
+/// A world beyond this is a damaged file, not a machine.
+constexpr int kMaxWorld = 1 << 22;
+
+/// What types cannot say. Empty if all is well, else the sentence.
+std::string find_contradiction(const RunInfo& info) {
+  const cluster::Shape& shape = info.shape;
+  if (shape.world < 1 || shape.world > kMaxWorld || shape.ranks_per_node < 1 || shape.nodes < 1 ||
+      static_cast<std::int64_t>(shape.nodes) * shape.ranks_per_node != shape.world) {
+    return fmt::format("shape: {} nodes of {} ranks cannot be a world of {}",
+                       shape.nodes,
+                       shape.ranks_per_node,
+                       shape.world);
+  }
+  const auto world = static_cast<std::size_t>(shape.world);
+  for (const ClockFit& fit : info.clocks) {
+    if (fit.rank < 0 || fit.rank >= shape.world) {
+      return fmt::format("clocks: rank {} is outside of a world of {}", fit.rank, shape.world);
+    }
+  }
+  if (info.ledgers.size() > world || info.dropped_records.size() > world) {
+    return fmt::format("ledgers or dropped_records: more entries than the {} ranks", shape.world);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string to_json(const RunInfo& info) {
+  Json json;
+  json["schema"] = fmt::format("{}/{}", kSchema, info.schema_version);
+  JsonWriter writer(json);
+  fields(writer, static_cast<RunInfo*>(nullptr), info);
+  // Bytes that are not UTF-8 (a command line may hold any) become U+FFFD.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<RunInfo> from_json(std::string_view text, const std::string& name) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object()) {
+    return fail(ErrorCode::kCorrupt,
+                ErrorScope::kOperation,
+                "{} is not a JSON object; it was cut short or is not of a run",
+                name);
+  }
+  RunInfo info;
+  const auto schema = json.find("schema");
+  const std::string said = schema != json.end() && schema->is_string() ? schema->get<std::string>()
+                                                                       : std::string("no schema");
+  if (said != fmt::format("{}/{}", kSchema, info.schema_version)) {
+    return fail(ErrorCode::kCorrupt,
+                ErrorScope::kOperation,
+                "{} has {}; this program reads {}/{}",
+                name,
+                said,
+                kSchema,
+                info.schema_version);
+  }
+  JsonReader reader(json);
+  fields(reader, static_cast<RunInfo*>(nullptr), info);
+  std::string problem = reader.problem();
+  if (problem.empty()) problem = find_contradiction(info);
+  if (!problem.empty()) {
+    return fail(ErrorCode::kCorrupt, ErrorScope::kOperation, "{}: {}", name, problem);
+  }
+  return info;
+}
+
+Result<RunInfo> read_run_info(const std::string& directory) {
+  const std::string path = fmt::format("{}/{}", directory, kRunFileName);
+  auto text = read_file(path, kMaxRunFileBytes);
+  if (!text) return Unexpected(std::move(text).error());
+  return from_json(*text, path);
+}
+
+}  // namespace shunt::profile
