@@ -7,14 +7,13 @@
 #include <condition_variable>
 #include <exception>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/mutex.hpp"
-#include "bootstrap/names.hpp"
+#include "bootstrap/rounds.hpp"
 
 namespace shunt::bootstrap {
 namespace {
@@ -22,110 +21,59 @@ namespace {
 /// Longer deadlines overflow the clock's type: three centuries.
 constexpr std::uint64_t kLongest = 1ULL << 62;
 
-/// Where the threads meet. Every collective call is one round: the rank that completes it publishes
-/// the blobs; nobody can complete the next round before all have entered it, hence before all have
-/// copied this one's. The first failure is final for all later calls.
+/// Where the threads meet. The rank that completes a round publishes its blobs; nobody can complete
+/// the next one before all have entered it, hence before all have copied these.
 class Hub {
  public:
   Hub(int ranks, std::uint64_t deadline_ns)
-      : deadline_ns_(std::min(deadline_ns, kLongest)),
-        entered_(static_cast<std::size_t>(ranks), false),
-        left_(static_cast<std::size_t>(ranks), false),
-        gathering_(static_cast<std::size_t>(ranks)) {}
+      : deadline_ns_(std::min(deadline_ns, kLongest)), rounds_(ranks) {}
 
   Result<Blobs> exchange(int rank, Call call, std::span<const std::byte> mine)
       SHUNT_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (failure_) return Unexpected(*failure_);
-    if (const Status fits = enter(rank, call, mine); !fits) return Unexpected(fits.error());
-    if (count_ == entered_.size()) {
-      complete();
+    if (Status entered = rounds_.enter(rank, call, {mine.begin(), mine.end()}); !entered) {
+      changed_.notify_all();
+      return Unexpected(std::move(entered).error());
+    }
+    if (rounds_.complete()) {
+      gathered_ = rounds_.take();
+      ++round_;
+      changed_.notify_all();
       return gathered_;
     }
     const std::uint64_t round = round_;
     const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(deadline_ns_);
-    while (round == round_ && !failure_) {
-      if (changed_.wait_until(mutex_, until) == std::cv_status::timeout && round == round_ &&
-          !failure_) {
-        fail_world(timed_out(call));
+    while (round == round_ && !rounds_.failure()) {
+      if (changed_.wait_until(mutex_, until) == std::cv_status::timeout && round == round_) {
+        rounds_.expire(deadline_ns_);
+        changed_.notify_all();
       }
     }
-    if (round == round_) return Unexpected(*failure_);
+    if (round == round_) return Unexpected(*rounds_.failure());
     return gathered_;
   }
 
   /// `rank` will make no more calls.
   void leave(int rank, const Status& status) SHUNT_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    left_[static_cast<std::size_t>(rank)] = true;
-    if (!status) {
-      if (!first_) {
-        first_ = status.error();
-        first_->message = fmt::format("rank {}: {}", rank, first_->message);
-      }
-      if (!failure_) fail_world(rank_failed(rank, status.error().to_string()));
-    } else if (count_ > 0 && !failure_) {
-      fail_world(rank_left(rank, call_));
-    }
+    if (!status) first_.add(rank, status.error());
+    rounds_.leave(rank, status);
+    changed_.notify_all();
   }
 
   Status first_failure() SHUNT_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (first_) return Unexpected(*first_);
-    return {};
+    return first_.status();
   }
 
  private:
-  Status enter(int rank, Call call, std::span<const std::byte> mine) SHUNT_REQUIRES(mutex_) {
-    for (std::size_t r = 0; r < left_.size(); ++r) {
-      if (left_[r]) return Unexpected(fail_world(rank_left(static_cast<int>(r), call)));
-    }
-    if (count_ == 0) {
-      call_ = call;
-    } else if (call != call_) {
-      return Unexpected(fail_world(calls_differ(rank, call, call_)));
-    }
-    const auto self = static_cast<std::size_t>(rank);
-    gathering_[self].assign(mine.begin(), mine.end());
-    entered_[self] = true;
-    ++count_;
-    return {};
-  }
-
-  void complete() SHUNT_REQUIRES(mutex_) {
-    gathered_ = std::exchange(gathering_, Blobs(entered_.size()));
-    entered_.assign(entered_.size(), false);
-    count_ = 0;
-    ++round_;
-    changed_.notify_all();
-  }
-
-  const Error& fail_world(Error error) SHUNT_REQUIRES(mutex_) {
-    failure_ = std::move(error);
-    changed_.notify_all();
-    return *failure_;
-  }
-
-  Error timed_out(Call call) SHUNT_REQUIRES(mutex_) {
-    std::vector<int> missing;
-    for (std::size_t r = 0; r < entered_.size(); ++r) {
-      if (!entered_[r]) missing.push_back(static_cast<int>(r));
-    }
-    return call_timed_out(call, deadline_ns_, missing);
-  }
-
   const std::uint64_t deadline_ns_;
   std::condition_variable_any changed_;
   Mutex mutex_;
   std::uint64_t round_ SHUNT_GUARDED_BY(mutex_) = 0;
-  Call call_ SHUNT_GUARDED_BY(mutex_) = Call::kBarrier;
-  std::size_t count_ SHUNT_GUARDED_BY(mutex_) = 0;
-  std::vector<bool> entered_ SHUNT_GUARDED_BY(mutex_);
-  std::vector<bool> left_ SHUNT_GUARDED_BY(mutex_);
-  Blobs gathering_ SHUNT_GUARDED_BY(mutex_);
+  Rounds rounds_ SHUNT_GUARDED_BY(mutex_);
   Blobs gathered_ SHUNT_GUARDED_BY(mutex_);
-  std::optional<Error> failure_ SHUNT_GUARDED_BY(mutex_);  ///< What the others are told.
-  std::optional<Error> first_ SHUNT_GUARDED_BY(mutex_);    ///< What the caller is told.
+  FirstFailure first_ SHUNT_GUARDED_BY(mutex_);
 };
 
 class ThreadsWorld final : public World {

@@ -19,8 +19,8 @@ using RankFunction = std::function<Status(World&)>;
 /// returned. `deadline_ns` bounds every single World call, not the run.
 ///
 /// A rank that returns leaves the world: calls of the others that need it then fail with kPeerLost,
-/// which names it and, if it failed, why. Returns the first failure in time (the cause, not its
-/// consequences), as "rank 2: <message>". An exception that leaves `rank_main` counts as a failure.
+/// which names it and, if it failed, why. Returns the first failure, a cause before its
+/// consequences, as "rank 2: <message>". An exception that leaves `rank_main` counts as a failure.
 [[nodiscard]] Status run_threads(int ranks,
                                  std::uint64_t deadline_ns,
                                  const RankFunction& rank_main);
