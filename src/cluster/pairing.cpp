@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/pairing.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace shunt::cluster {
+namespace {
+
+/// Kuhn's augmenting paths: sizes are tens, clarity wins.
+class Matching {
+ public:
+  explicit Matching(const std::vector<GpuNics>& gpus) : gpus_(gpus) {}
+
+  void run() {
+    std::vector<std::size_t> order(gpus_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    // A GPU that is far from every NIC must not take the NIC that is near another.
+    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
+      return gpus_[a].kind < gpus_[b].kind;
+    });
+    for (const std::size_t gpu : order) {
+      std::set<std::size_t> seen;
+      augment(gpu, seen);
+    }
+  }
+
+  [[nodiscard]] const std::map<std::size_t, std::size_t>& gpu_of_nic() const { return owner_; }
+
+ private:
+  bool augment(std::size_t gpu, std::set<std::size_t>& seen) {
+    for (const std::size_t nic : gpus_[gpu].nearest) {
+      if (!seen.insert(nic).second) {
+        continue;
+      }
+      const auto owner = owner_.find(nic);
+      if (owner == owner_.end() || augment(owner->second, seen)) {
+        owner_[nic] = gpu;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const std::vector<GpuNics>& gpus_;
+  std::map<std::size_t, std::size_t> owner_;
+};
+
+GpuNics nearest_of(const Topology& topology, std::size_t gpu) {
+  GpuNics found;
+  found.gpu = gpu;
+  bool complete = true;
+  for (const std::size_t nic : topology.of_kind(DeviceKind::kNic)) {
+    const PathKind kind = topology.path(gpu, nic).kind;
+    if (kind == PathKind::kUnknown || topology.devices[nic].state == "DOWN") {
+      complete = complete && kind != PathKind::kUnknown;
+      continue;
+    }
+    if (kind < found.kind) {
+      found.kind = kind;
+      found.nearest.clear();
+    }
+    if (kind == found.kind) {
+      found.nearest.push_back(nic);
+    }
+  }
+  // A cut row may lack exactly the near NIC: a far one proves nothing.
+  if (!complete && !is_near(found.kind)) {
+    return GpuNics{gpu, PathKind::kUnknown, {}, std::nullopt};
+  }
+  return found;
+}
+
+void assign(Pairing& pairing) {
+  Matching matching(pairing.gpus);
+  matching.run();
+  std::map<std::size_t, std::size_t> users;
+  for (const auto& entry : matching.gpu_of_nic()) {
+    pairing.gpus[entry.second].assigned = entry.first;
+    ++users[entry.first];
+  }
+  for (GpuNics& gpu : pairing.gpus) {
+    if (gpu.assigned || gpu.nearest.empty()) {
+      continue;
+    }
+    gpu.assigned = *std::min_element(
+        gpu.nearest.begin(), gpu.nearest.end(), [&users](std::size_t a, std::size_t b) {
+          return users[a] < users[b];
+        });
+    ++users[*gpu.assigned];
+  }
+}
+
+}  // namespace
+
+std::vector<std::size_t> Pairing::users_of(std::size_t nic) const {
+  std::vector<std::size_t> users;
+  for (const GpuNics& gpu : gpus) {
+    if (gpu.assigned == nic) {
+      users.push_back(gpu.gpu);
+    }
+  }
+  return users;
+}
+
+std::size_t Pairing::most_users() const {
+  std::size_t most = 0;
+  for (const GpuNics& gpu : gpus) {
+    if (gpu.assigned) {
+      most = std::max(most, users_of(*gpu.assigned).size());
+    }
+  }
+  return most;
+}
+
+Pairing pair_nics(const Topology& topology) {
+  Pairing pairing;
+  for (const std::size_t gpu : topology.of_kind(DeviceKind::kGpu)) {
+    pairing.gpus.push_back(nearest_of(topology, gpu));
+  }
+  assign(pairing);
+  for (const std::size_t nic : topology.of_kind(DeviceKind::kNic)) {
+    if (pairing.users_of(nic).empty()) {
+      pairing.spare.push_back(nic);
+    }
+  }
+  return pairing;
+}
+
+}  // namespace shunt::cluster
