@@ -19,6 +19,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 add_library(shunt_options INTERFACE)
 target_compile_options(shunt_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
                                                -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC bug 105651: false alarms on "literal" + std::string.
+  target_compile_options(shunt_options INTERFACE -Wno-restrict)
+endif()
 if(SHUNT_WERROR)
   target_compile_options(shunt_options INTERFACE -Werror)
 endif()

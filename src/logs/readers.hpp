@@ -9,5 +9,6 @@
 namespace shunt::logs {
 
 void read_deepep(const Document& document, Sink& sink);
+void read_topology(const Document& document, Sink& sink);
 
 }  // namespace shunt::logs

@@ -8,6 +8,7 @@ namespace shunt::logs {
 
 std::span<const Reader> readers() {
   static constexpr std::array kReaders{
+      Reader{"topology", read_topology},
       Reader{"deepep", read_deepep},
   };
   return kReaders;

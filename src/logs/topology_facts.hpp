@@ -6,8 +6,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "cluster/topology.hpp"
 #include "logs/source.hpp"
 
 namespace shunt::logs {
@@ -15,7 +15,8 @@ namespace shunt::logs {
 /// One printed matrix.
 struct TopologyFact {
   Source source;
-  std::string tool;  ///< "nvidia-smi topo -m", "rocm-smi", "amd-smi"
+  std::string tool;  ///< "nvidia-smi topo -m", "rocm-smi --showtopo", "amd-smi topology" …
+  cluster::Topology topology;  ///< Its lines are those of the file.
 };
 
 }  // namespace shunt::logs

@@ -22,7 +22,7 @@ Topology two_gpus_one_nic() {
   nic.kind = DeviceKind::kNic;
   nic.label = "NIC0";
   nic.name = "mlx5_0";
-  nic.rating_bytes_per_s = 50e9;
+  nic.rating_bytes_per_s = 100e9;
   topology.add(nic);
   topology.cell(0, 1) = *parse_path("NV18");
   topology.cell(1, 0) = *parse_path("NV18");
@@ -68,7 +68,7 @@ TEST(Topology, TextIsAlignedAndMarked) {
             "GPU0  X     NV18  PIX!  0-7   0\n"
             "GPU1  NV18  X     ?     0-7   0\n"
             "\n"
-            "  NIC0: mlx5_0, 400 Gb/s = 50 GB/s\n");
+            "  NIC0: mlx5_0, 800 Gb/s = 100 GB/s\n");
 }
 
 TEST(Topology, JsonHasOneEdgeAPair) {
