@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/ofi_device.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace shunt::fabric::ofi {
+namespace {
+
+bool has(const fi_info& info, int mr_mode) {
+  return (info.domain_attr->mr_mode & mr_mode) != 0;
+}
+
+}  // namespace
+
+Result<Device> Device::open(UniqueInfo info, const LibfabricOptions& options) {
+  Device device;
+  device.info_ = std::move(info);
+  SHUNT_TRY(device.open_domain());
+  SHUNT_TRY(device.open_queue(options));
+  for (std::int32_t qp = 0; qp < options.qps; ++qp) SHUNT_TRY(device.open_endpoint());
+  if ((device.info_->mode & FI_RX_CQ_DATA) != 0 ||
+      (device.info_->rx_attr->mode & FI_RX_CQ_DATA) != 0) {
+    SHUNT_TRY(device.post_receives(options.arrivals));
+  }
+  return device;
+}
+
+Device::~Device() {
+  // Endpoints first, so that nothing arrives in memory that is about to go; but a region bound to
+  // an endpoint has to leave before it.
+  if (info_ != nullptr && has(*info_, FI_MR_ENDPOINT)) regions_.clear();
+  endpoints_.clear();
+  regions_.clear();
+  queue_.reset();
+  names_.reset();
+  domain_.reset();
+  fabric_.reset();
+}
+
+Status Device::open_domain() {
+  fid_fabric* fabric = nullptr;
+  int rc = fi_fabric(info_->fabric_attr, &fabric, nullptr);
+  if (rc != 0) return call_error(rc, "provider {}: its fabric cannot be opened", provider());
+  fabric_.reset(fabric);
+  fid_domain* domain = nullptr;
+  rc = fi_domain(fabric, info_.get(), &domain, nullptr);
+  if (rc != 0) {
+    return call_error(
+        rc, "provider {}: device {} cannot be opened", provider(), info_->domain_attr->name);
+  }
+  domain_.reset(domain);
+  fi_av_attr attributes{};
+  attributes.type =
+      info_->domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info_->domain_attr->av_type;
+  fid_av* names = nullptr;
+  rc = fi_av_open(domain, &attributes, &names, nullptr);
+  if (rc != 0) return call_error(rc, "provider {}: no address table", provider());
+  names_.reset(names);
+  return {};
+}
+
+Status Device::open_queue(const LibfabricOptions& options) {
+  fi_cq_attr attributes{};
+  attributes.format = FI_CQ_FORMAT_DATA;
+  attributes.size = options.depth + options.arrivals;
+  attributes.wait_obj = FI_WAIT_FD;
+  fid_cq* queue = nullptr;
+  int rc = fi_cq_open(domain_.get(), &attributes, &queue, nullptr);
+  if (rc == 0 && fi_control(&queue->fid, FI_GETWAIT, &wait_fd_) != 0) wait_fd_ = -1;
+  if (rc != 0) {
+    attributes.wait_obj = FI_WAIT_NONE;
+    rc = fi_cq_open(domain_.get(), &attributes, &queue, nullptr);
+  }
+  if (rc != 0) {
+    return call_error(rc,
+                      "provider {}: no completion queue of {} entries (depth {} + arrivals {}: "
+                      "lower them)",
+                      provider(),
+                      attributes.size,
+                      options.depth,
+                      options.arrivals);
+  }
+  queue_.reset(queue);
+  return {};
+}
+
+Status Device::open_endpoint() {
+  fid_ep* endpoint = nullptr;
+  int rc = fi_endpoint(domain_.get(), info_.get(), &endpoint, nullptr);
+  if (rc != 0) {
+    return call_error(rc,
+                      "provider {}: endpoint {} cannot be made{}",
+                      provider(),
+                      endpoints_.size(),
+                      rc == -EADDRNOTAVAIL
+                          ? " (bind_address must be the address of an interface here: `ip addr`)"
+                          : "");
+  }
+  endpoints_.emplace_back(endpoint);
+  rc = fi_ep_bind(endpoint, &queue_->fid, FI_TRANSMIT | FI_RECV);
+  if (rc == 0) rc = fi_ep_bind(endpoint, &names_->fid, 0);
+  if (rc == 0) rc = fi_enable(endpoint);
+  if (rc != 0) {
+    return call_error(rc,
+                      "provider {}: endpoint {} cannot be enabled (many providers size queues by "
+                      "FI_UNIVERSE_SIZE: try 4)",
+                      provider(),
+                      endpoints_.size() - 1);
+  }
+  return {};
+}
+
+Status Device::post_receives(std::size_t count) {
+  // One slot of a receive queue takes one immediate.
+  const std::size_t per_endpoint = std::min(info_->rx_attr->size, count / endpoints_.size() + 1);
+  receives_.resize(per_endpoint * endpoints_.size());
+  for (std::size_t i = 0; i < receives_.size(); ++i) SHUNT_TRY(post_receive(i));
+  return {};
+}
+
+Status Device::post_receive(std::size_t index) {
+  const std::size_t qp = index % endpoints_.size();
+  const ssize_t rc =
+      fi_recv(endpoints_[qp].get(), nullptr, 0, nullptr, FI_ADDR_UNSPEC, &receives_[index]);
+  if (rc != 0) return call_error(rc, "provider {}: no receive for an immediate", provider());
+  return {};
+}
+
+bool Device::replenish(void* context) {
+  const auto* receive = static_cast<fi_context2*>(context);
+  const std::less<const fi_context2*> before;
+  if (receives_.empty() || receive == nullptr || before(receive, receives_.data()) ||
+      !before(receive, receives_.data() + receives_.size())) {
+    return false;
+  }
+  // A queue that has just given up a slot has room for it again.
+  (void)post_receive(static_cast<std::size_t>(receive - receives_.data()));
+  return true;
+}
+
+Status Device::expose(std::span<std::byte> region) {
+  if (!regions_.empty()) return usage_error("fabric {}: expose() was called twice", provider());
+  if (region.empty()) return usage_error("fabric {}: the region to expose is empty", provider());
+  region_ = region;
+  const std::size_t registrations = has(*info_, FI_MR_ENDPOINT) ? endpoints_.size() : 1;
+  for (std::size_t qp = 0; qp < registrations; ++qp) SHUNT_TRY(register_region(qp));
+  descriptions_.assign(endpoints_.size(), nullptr);
+  for (std::size_t qp = 0; qp < endpoints_.size(); ++qp) {
+    descriptions_[qp] = fi_mr_desc(regions_[std::min(qp, registrations - 1)].get());
+  }
+  return {};
+}
+
+Status Device::register_region(std::size_t qp) {
+  fid_mr* handle = nullptr;
+  const std::uint64_t wanted_key = qp + 1;  // Ignored where the provider chooses (FI_MR_PROV_KEY).
+  int rc = fi_mr_reg(domain_.get(),
+                     region_.data(),
+                     region_.size(),
+                     FI_WRITE | FI_REMOTE_WRITE,
+                     0,
+                     wanted_key,
+                     0,
+                     &handle,
+                     nullptr);
+  if (rc == 0) {
+    regions_.emplace_back(handle);
+    if (has(*info_, FI_MR_ENDPOINT)) {
+      rc = fi_mr_bind(handle, &endpoints_[qp]->fid, 0);
+      if (rc == 0) rc = fi_mr_enable(handle);
+    }
+  }
+  if (rc != 0) {
+    return call_error(rc,
+                      "provider {}: {} bytes cannot be registered (RDMA NICs need `ulimit -l "
+                      "unlimited`)",
+                      provider(),
+                      region_.size());
+  }
+  return {};
+}
+
+Result<RankAddress> Device::address() const {
+  if (regions_.empty()) return usage_error("fabric {}: call expose() before address()", provider());
+  RankAddress address;
+  address.provider = provider();
+  address.region_bytes = region_.size();
+  address.base =
+      has(*info_, FI_MR_VIRT_ADDR) ? reinterpret_cast<std::uintptr_t>(region_.data()) : 0;
+  for (std::size_t qp = 0; qp < endpoints_.size(); ++qp) {
+    EndpointAddress endpoint;
+    endpoint.key = fi_mr_key(regions_[std::min(qp, regions_.size() - 1)].get());
+    std::size_t length = 0;
+    int rc = fi_getname(&endpoints_[qp]->fid, nullptr, &length);
+    endpoint.name.resize(length);
+    if (rc == -FI_ETOOSMALL || rc == 0) {
+      rc = fi_getname(&endpoints_[qp]->fid, endpoint.name.data(), &length);
+    }
+    if (rc != 0) return call_error(rc, "provider {}: endpoint {} has no name", provider(), qp);
+    endpoint.name.resize(length);
+    address.endpoints.push_back(std::move(endpoint));
+  }
+  return address;
+}
+
+Result<fi_addr_t> Device::insert(const EndpointAddress& endpoint) {
+  fi_addr_t address = FI_ADDR_UNSPEC;
+  // Providers read as many bytes as their address format has, whatever the name's size.
+  std::vector<std::byte> name(endpoint.name);
+  name.resize(std::max<std::size_t>(name.size(), 256));
+  const int inserted = fi_av_insert(names_.get(), name.data(), 1, &address, 0, nullptr);
+  if (inserted != 1) {
+    return call_error(inserted < 0 ? inserted : -FI_EINVAL,
+                      "provider {}: the address of a peer is not accepted",
+                      provider());
+  }
+  return address;
+}
+
+}  // namespace shunt::fabric::ofi

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A NIC opened for one rank: domain, one queue, endpoints, registered region. in: fi_info → out:
+// endpoints ready to write. No put passes through here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabric/libfabric_fabric.hpp"
+#include "fabric/ofi.hpp"
+#include "fabric/ofi_address.hpp"
+
+namespace shunt::fabric::ofi {
+
+/// Owner of all libfabric objects of a rank; one thread. Destruction closes them in the order that
+/// providers ask for, and never waits for peers.
+class Device {
+ public:
+  static Result<Device> open(UniqueInfo info, const LibfabricOptions& options);
+  Device(Device&&) = default;
+  Device& operator=(Device&&) = delete;
+  ~Device();
+
+  /// Registers the region: once.
+  [[nodiscard]] Status expose(std::span<std::byte> region);
+  /// REQUIRES: expose().
+  [[nodiscard]] Result<RankAddress> address() const;
+  /// Makes an endpoint of a peer known; the result goes into writes.
+  [[nodiscard]] Result<fi_addr_t> insert(const EndpointAddress& endpoint);
+
+  [[nodiscard]] fid_cq* queue() const { return queue_.get(); }
+  [[nodiscard]] fid_fabric* fabric() const { return fabric_.get(); }
+  [[nodiscard]] fid_ep* endpoint(std::size_t qp) const { return endpoints_[qp].get(); }
+  /// What fi_writemsg wants to know of the local region; null where the provider does not care.
+  [[nodiscard]] void* description(std::size_t qp) const { return descriptions_[qp]; }
+  [[nodiscard]] std::span<std::byte> region() const { return region_; }
+  /// A descriptor that poll() may sleep on after fi_trywait(), or −1.
+  [[nodiscard]] int wait_fd() const { return wait_fd_; }
+  [[nodiscard]] const char* provider() const { return info_->fabric_attr->prov_name; }
+
+  /// True if `context` is that of a receive posted for an immediate: it has been posted again.
+  [[nodiscard]] bool replenish(void* context);
+
+ private:
+  Device() = default;
+  Status open_domain();
+  Status open_queue(const LibfabricOptions& options);
+  Status open_endpoint();
+  Status register_region(std::size_t qp);
+  Status post_receives(std::size_t count);
+  Status post_receive(std::size_t index);
+
+  UniqueInfo info_;
+  Unique<fid_fabric> fabric_;
+  Unique<fid_domain> domain_;
+  Unique<fid_av> names_;
+  Unique<fid_cq> queue_;
+  std::vector<Unique<fid_ep>> endpoints_;
+  std::vector<Unique<fid_mr>> regions_;  ///< One, or one an endpoint (FI_MR_ENDPOINT).
+  std::vector<void*> descriptions_;      ///< By endpoint.
+  std::vector<fi_context2> receives_;    ///< For FI_RX_CQ_DATA: index mod qps is the endpoint.
+  std::span<std::byte> region_;
+  int wait_fd_ = -1;
+};
+
+}  // namespace shunt::fabric::ofi
