@@ -51,6 +51,17 @@ bool means_peer_lost(int error) {
   }
 }
 
+/// The words for a put that is not sent because `first` befell its peer.
+Error after(const Error& first, const Put& put) {
+  return Error{first.code,
+               ErrorScope::kPeer,
+               fmt::format("put {} to peer {}: not sent, the peer had failed before: {}",
+                           put.context,
+                           put.peer,
+                           first.message),
+               0};
+}
+
 class LibfabricFabric final : public Fabric {
  public:
   LibfabricFabric(ofi::Device device, UniqueFd bell, const LibfabricOptions& options)
@@ -142,7 +153,8 @@ class LibfabricFabric final : public Fabric {
   std::vector<Stream> streams_;            ///< peer · qps + qp.
   std::vector<std::uint32_t> backlogged_;  ///< Streams with a backlog, each once.
   std::vector<std::uint64_t> target_ends_;
-  std::vector<bool> lost_;  ///< Peers with a failed operation: nothing is sent to them any more.
+  /// By peer: its first failure, if any. Nothing is sent to it any more.
+  std::vector<std::unique_ptr<Error>> lost_;
   PutLimits limits_;
   FixedQueue<Failure> failures_;  ///< At most one a slot, as many without a put, and broken_'s.
   Error last_error_;
@@ -158,7 +170,7 @@ Status LibfabricFabric::connect(std::span<const std::vector<std::byte>> peers) {
   streams_.resize(peers.size() * static_cast<std::size_t>(limits_.qps));
   backlogged_.reserve(streams_.size());
   target_ends_.assign(peers.size(), 0);
-  lost_.assign(peers.size(), false);
+  lost_.resize(peers.size());
   for (std::size_t peer = 0; peer < peers.size(); ++peer) {
     if (!peers[peer].empty()) SHUNT_TRY(connect_peer(peer, peers[peer]));
   }
@@ -222,8 +234,8 @@ void LibfabricFabric::start(std::uint32_t index) {
     fail_put(index, explain_refusal(slot.put, limits_));
     return;
   }
-  if (lost_[static_cast<std::size_t>(slot.put.peer)]) {
-    fail_put(index, FI_ESHUTDOWN, "the peer has failed before");
+  if (const auto& lost = lost_[static_cast<std::size_t>(slot.put.peer)]; lost != nullptr) {
+    fail_put(index, after(*lost, slot.put));
     return;
   }
   Stream& stream = stream_of(slot.put);
@@ -426,20 +438,12 @@ void LibfabricFabric::fail_put(std::uint32_t index, Error error) {
 
 void LibfabricFabric::lose_peer(std::int32_t peer, const Error& error) {
   const auto p = static_cast<std::size_t>(peer);
-  if (lost_[p]) return;
-  lost_[p] = true;
+  if (lost_[p] != nullptr) return;
+  lost_[p] = std::make_unique<Error>(error);
   const auto qps = static_cast<std::size_t>(limits_.qps);
   for (std::size_t s = p * qps; s < (p + 1) * qps; ++s) {
     for (std::uint32_t index = streams_[s].head; index != kNone; index = slots_[index].next) {
-      const Put& put = slots_[index].put;
-      fail_put(index,
-               Error{error.code,
-                     ErrorScope::kPeer,
-                     fmt::format("put {} to peer {}: not sent, since an earlier one failed: {}",
-                                 put.context,
-                                 put.peer,
-                                 error.message),
-                     0});
+      fail_put(index, after(error, slots_[index].put));
     }
     streams_[s].head = kNone;
   }
