@@ -1,10 +1,32 @@
 # SPDX-FileCopyrightText: 2026 The shunt authors
 # SPDX-License-Identifier: Apache-2.0
 
+# The evidence path builds without fabric, GPU or MPI: these never link (nor include) the others.
+set(SHUNT_EVIDENCE_FOLDERS trace logs analysis verdict report)
+set(SHUNT_DATA_FOLDERS bootstrap memory fabric exec dispatch combine engine)
+
+function(shunt_check_layers name)
+  foreach(library IN LISTS ARGN)
+    if(NOT library MATCHES "^shunt_(.*)$" OR library STREQUAL "shunt_options")
+      continue()
+    endif()
+    set(folder ${CMAKE_MATCH_1})
+    if(NOT TARGET ${library})
+      message(FATAL_ERROR "src/${name} links ${library}, which does not stand above it in "
+                          "src/CMakeLists.txt")
+    endif()
+    if(name IN_LIST SHUNT_EVIDENCE_FOLDERS AND folder IN_LIST SHUNT_DATA_FOLDERS)
+      message(FATAL_ERROR "src/${name} is of the evidence path and may not link ${library}")
+    endif()
+  endforeach()
+endfunction()
+
 # shunt_library(<folder> SOURCES ... LINK ...): the one target of a folder under src/. It may link
 # only targets of folders that stand above it in src/CMakeLists.txt.
 function(shunt_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  shunt_check_layers(${name} ${ARG_LINK})
+  set_property(GLOBAL APPEND PROPERTY SHUNT_FOLDERS ${name})
   if(ARG_SOURCES)
     add_library(shunt_${name} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
@@ -18,8 +40,18 @@ function(shunt_library name)
   target_link_libraries(shunt_${name} ${scope} ${ARG_LINK})
 endfunction()
 
+# shunt_program(<name> SOURCES ... LINK ...): an installed program, built to <build>/bin/<name>.
+function(shunt_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  target_link_libraries(${name} PRIVATE shunt_options ${ARG_LINK})
+  install(TARGETS ${name} RUNTIME)
+endfunction()
+
 # shunt_test(<folder> SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program, with
-# each of its tests registered with ctest.
+# each of its tests registered with ctest. Labels: cpu (the default) runs everywhere; threads runs
+# under tsan too; gpu, multigpu and rdma need that hardware; long is left out of CI.
 function(shunt_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
@@ -34,6 +66,13 @@ function(shunt_test name)
                                              GTest::gtest_main GTest::gmock)
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  # tests_<label> builds the programs of one label: a preset that runs only those builds only those.
+  foreach(label IN LISTS ARG_LABELS)
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} test_${name})
+  endforeach()
   # Not among the PROPERTIES above: gtest_discover_tests flattens a list of labels.
   set(script ${CMAKE_CURRENT_BINARY_DIR}/test_${name}_labels.cmake)
   file(GENERATE OUTPUT ${script} CONTENT

@@ -4,6 +4,7 @@ option(SHUNT_BUILD_TESTS "Build the tests" ON)
 option(SHUNT_BUILD_BENCH "Build the benchmark programs" ON)
 option(SHUNT_BUILD_EXAMPLES "Build the examples" ON)
 option(SHUNT_WERROR "Treat warnings as errors (CI does)" OFF)
+set(SHUNT_WITH_CUDA "AUTO" CACHE STRING "Build device code: AUTO (if nvcc is found), ON or OFF")
 set(SHUNT_WITH_MPI "AUTO" CACHE STRING "Launch through MPI: AUTO, ON or OFF")
 set(SHUNT_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=LIST (address,undefined or thread)")
 
@@ -16,21 +17,24 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+# Nothing here may name a compiler's own option without its language: nvcc reads none of them.
 add_library(shunt_options INTERFACE)
-target_compile_options(shunt_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-                                               -Wno-missing-field-initializers)
+target_compile_options(shunt_options INTERFACE
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wshadow>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Wno-missing-field-initializers>
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC bug 105651: false alarms on "literal" + std::string.
-  target_compile_options(shunt_options INTERFACE -Wno-restrict)
+  target_compile_options(shunt_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 if(SHUNT_WERROR)
-  target_compile_options(shunt_options INTERFACE -Werror)
-endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  target_compile_options(shunt_options INTERFACE -Wthread-safety)
+  target_compile_options(shunt_options INTERFACE
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>)
 endif()
 if(SHUNT_SANITIZE)
-  add_compile_options(-fsanitize=${SHUNT_SANITIZE} -fno-omit-frame-pointer -g)
+  add_compile_options(-fsanitize=${SHUNT_SANITIZE} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${SHUNT_SANITIZE})
   if(SHUNT_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=all)

@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: 2026 The shunt authors
+# SPDX-License-Identifier: Apache-2.0
+# -DSTEP=install|find_package|pkg_config -DBUILD= -DSTAGE= -DLIBDIR= -DCXX= -DSOURCE=
+cmake_minimum_required(VERSION 3.25)
+set(prefix ${STAGE}/moved)
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
+                  ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    string(JOIN " " command ${ARGN})
+    message(FATAL_ERROR "${command}\nexit status ${status}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(run_consumer program)
+  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${prefix}/${LIBDIR} ${program})
+  if(NOT output MATCHES "^shunt: ")
+    message(FATAL_ERROR "${program} printed: ${output}")
+  endif()
+endfunction()
+
+if(STEP STREQUAL "install")
+  file(REMOVE_RECURSE ${STAGE})
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${STAGE}/first)
+  file(RENAME ${STAGE}/first ${prefix})
+  file(GLOB_RECURSE texts ${prefix}/*.cmake ${prefix}/*.pc ${prefix}/*.hpp ${prefix}/*.h)
+  foreach(text IN LISTS texts)
+    file(READ ${text} content)
+    string(FIND "${content}" "${BUILD}" found)
+    if(NOT found EQUAL -1)
+      message(FATAL_ERROR "${text} names the build folder ${BUILD}")
+    endif()
+  endforeach()
+elseif(STEP STREQUAL "find_package")
+  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${STAGE}/by-cmake -DCMAKE_CXX_COMPILER=${CXX}
+      -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_FIND_PACKAGE_PREFER_CONFIG=ON)
+  run(${CMAKE_COMMAND} --build ${STAGE}/by-cmake)
+  run_consumer(${STAGE}/by-cmake/consumer)
+elseif(STEP STREQUAL "pkg_config")
+  run(${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${prefix}/${LIBDIR}/pkgconfig pkg-config --cflags --libs
+      shunt)
+  string(STRIP "${output}" flags)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  run(${CXX} -std=c++20 ${SOURCE}/consumer.cpp -o ${STAGE}/by-pkg-config ${flags})
+  run_consumer(${STAGE}/by-pkg-config)
+else()
+  message(FATAL_ERROR "STEP is '${STEP}'")
+endif()
