@@ -10,6 +10,16 @@ std::span<const Reader> readers() {
   static constexpr std::array kReaders{
       Reader{"topology", read_topology},
       Reader{"deepep", read_deepep},
+      Reader{"deepep_v2", read_deepep_v2},
+      Reader{"low_latency", read_low_latency},
+      Reader{"hybridep", read_hybridep},
+      Reader{"mori", read_mori},
+      Reader{"nccl", read_nccl},
+      Reader{"perftest", read_perftest},
+      Reader{"failures", read_failures},
+      Reader{"tables", read_tables},
+      Reader{"config", read_config},
+      Reader{"prose", read_prose},
   };
   return kReaders;
 }

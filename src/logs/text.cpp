@@ -43,6 +43,11 @@ std::size_t integer_end(std::string_view text, std::size_t pos) {
 bool glued_to_word(std::string_view text, std::size_t begin) {
   if (begin == 0) return false;
   const char before = text[begin - 1];
+  // "2x400" is two numbers, "0x400" is one.
+  if (before == 'x' && begin >= 2 && is_digit(text[begin - 2]) &&
+      !(text[begin - 2] == '0' && (begin == 2 || !is_digit(text[begin - 3])))) {
+    return false;
+  }
   return is_alpha(before) || before == '_' || is_digit(before);
 }
 

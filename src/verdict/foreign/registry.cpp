@@ -1,13 +1,34 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+
 #include "verdict/foreign.hpp"
 #include "verdict/foreign/rules.hpp"
+#include "verdict/foreign/rules_list.hpp"
 
 namespace shunt::verdict {
 namespace foreign {
 
 std::span<const Rule> rules() {
-  return {};
+  static constexpr std::array kRules{
+      Rule{"failures", judge_failures},
+      Rule{"exceeds-link", judge_exceeds},
+      Rule{"posting-time", judge_posting},
+      Rule{"device maps", judge_device_maps},
+      Rule{"collectives", judge_collectives},
+      Rule{"tables", judge_tables},
+      Rule{"low latency", judge_low_latency},
+      Rule{"rates", judge_rates},
+      Rule{"consistency", judge_consistency},
+      Rule{"scale-up", judge_nvlink},
+      Rule{"asymmetry", judge_asymmetry},
+      Rule{"overhead", judge_overhead},
+      Rule{"elastic", judge_elastic},
+      Rule{"chunks", judge_chunks},
+      Rule{"links", judge_links},
+      Rule{"coverage", judge_coverage},
+  };
+  return kRules;
 }
 
 }  // namespace foreign

@@ -2,10 +2,176 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verdict/foreign/situation.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "logs/ratings.hpp"
+#include "logs/text.hpp"
+#include "verdict/foreign/shape.hpp"
+
 namespace shunt::verdict::foreign {
+namespace {
+
+using logs::Operation;
+using logs::Path;
+using logs::Sample;
+
+bool is_op_sample(const Sample& sample) {
+  return (sample.path == Path::kRdma || sample.path == Path::kNvl) && sample.rate_gbs &&
+         sample.operation != Operation::kUnknown;
+}
+
+auto key_of(const Sample& s) {
+  return std::tuple(s.source.file, s.group, s.run, s.format, s.operation, s.variant, s.span, s.dtype);
+}
+
+/// Of a tuning sweep only the log's own choice counts, or the fastest row where it made none.
+bool superseded(const Sample& sample, const std::vector<Sample>& all) {
+  if (sample.settings.find("sms") == sample.settings.end() || sample.best) return false;
+  for (const Sample& other : all) {
+    if (&other == &sample || other.source.file != sample.source.file ||
+        other.operation != sample.operation || other.dtype != sample.dtype ||
+        other.path != sample.path || other.settings.find("sms") == other.settings.end()) {
+      continue;
+    }
+    if (other.best) return true;
+    if (*other.rate_gbs > *sample.rate_gbs ||
+        (*other.rate_gbs == *sample.rate_gbs && &other < &sample)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void add_figure(std::optional<Figure>& figure, const Sample& sample) {
+  const double rate = *sample.rate_gbs;
+  if (!figure) {
+    figure = Figure{rate, rate, rate, 1, &sample};
+    return;
+  }
+  figure->rate = (figure->rate * figure->ranks + rate) / (figure->ranks + 1);
+  figure->min = std::min(figure->min, rate);
+  figure->max = std::max(figure->max, rate);
+  ++figure->ranks;
+}
+
+std::vector<Op> collect_ops(const logs::Evidence& evidence) {
+  std::vector<Op> ops;
+  std::vector<const Sample*> heads;
+  for (const Sample& sample : evidence.samples) {
+    if (!sample.rate_gbs) continue;
+    // Rows of a sweep that never names its operation still say what the best row reached.
+    const bool unnamed = sample.operation == Operation::kUnknown &&
+                         (sample.path == Path::kRdma || sample.path == Path::kNvl);
+    if (!is_op_sample(sample) && !unnamed) continue;
+    if (superseded(sample, evidence.samples)) continue;
+    std::size_t at = 0;
+    while (at < heads.size() && key_of(*heads[at]) != key_of(sample)) ++at;
+    if (at == heads.size()) {
+      heads.push_back(&sample);
+      Op op;
+      op.file = sample.source.file;
+      op.format = sample.format;
+      op.operation = sample.operation;
+      op.variant = sample.variant;
+      op.group = sample.group;
+      op.run = sample.run;
+      op.span = sample.span;
+      op.dtype = sample.dtype;
+      op.time_us = sample.time_us;
+      ops.push_back(std::move(op));
+    }
+    add_figure(sample.path == Path::kRdma ? ops[at].rdma : ops[at].nvl, sample);
+  }
+  return ops;
+}
+
+}  // namespace
+
+double Shape::gpus_per_nic() const {
+  if (!nics_per_node || nics_per_node->value < 1) return 1;
+  const double gpus = ranks_per_node ? ranks_per_node->value : 8;
+  return std::max(1.0, gpus / nics_per_node->value);
+}
+
+std::string Op::name() const {
+  std::string out = logs::to_string(operation);
+  if (operation == logs::Operation::kUnknown) out = "best row";
+  if (!variant.empty()) out = variant == "best" || variant == "average"
+                                  ? fmt::format("{} {}", variant, out)
+                                  : fmt::format("{} {}", out, variant);
+  if (!dtype.empty()) out += fmt::format(" ({})", dtype);
+  if (span == logs::Span::kKernel && format == "hybridep") out += " kernel";
+  if (span == logs::Span::kApi && format == "hybridep") out += " API";
+  if (!group.empty() && group.size() < 40 && format != "table") out += fmt::format(", {}", group);
+  return out;
+}
+
+std::vector<const Op*> Situation::ops_of(int file) const {
+  std::vector<const Op*> out;
+  for (const Op& op : ops) {
+    if (op.file == file) out.push_back(&op);
+  }
+  return out;
+}
 
 Situation make_situation(const logs::Evidence& evidence) {
-  return {evidence};
+  Situation situation{evidence, {}, {}, collect_ops(evidence)};
+  for (std::size_t file = 0; file < evidence.files.size(); ++file) {
+    const int index = static_cast<int>(file);
+    situation.shapes.push_back(make_shape(evidence, situation.ops, index));
+    situation.ratings.push_back(make_rating(evidence, situation.shapes.back(), index));
+  }
+  for (Op& op : situation.ops) {
+    const Shape& shape = situation.shapes[static_cast<std::size_t>(op.file)];
+    if (!op.rdma) continue;
+    // V2 prints the local rank's share in SO too; zero means one scale-up domain.
+    if (shape.nodes && shape.nodes->value > 1) {
+      op.wire = op.rdma->rate * logs::remote_share(shape.nodes->value);
+    }
+  }
+  return situation;
+}
+
+std::string gbs(double value) {
+  if (value >= 100) return fmt::format("{:.1f} GB/s", value);
+  return fmt::format("{:.2f} GB/s", value);
+}
+
+std::string percent(double share) {
+  if (share >= 0.995) return fmt::format("{:.0f} %", share * 100);
+  return fmt::format("{:.{}f} %", share * 100, share < 0.1 ? 1 : 1);
+}
+
+std::string place(const Situation& situation, const logs::Source& source) {
+  if (source.file < 0) return "--set";
+  const auto& files = situation.evidence.files;
+  const std::string line = source.line > 0 ? fmt::format("line {}", source.line) : "the file";
+  if (files.size() < 2) return line;
+  return fmt::format("{}, {}", files[static_cast<std::size_t>(source.file)].name, line);
+}
+
+std::string share_of_link(const Rating& rating, double wire) {
+  if (rating.known()) {
+    return fmt::format("{} of the {} ({})", percent(wire / rating.gbs), rating.what, gbs(rating.gbs));
+  }
+  if (wire > 50.5) {
+    return fmt::format("more than a 400 Gb/s NIC (50 GB/s) carries, {} of an 800 Gb/s one (no NIC "
+                       "rate in the input)",
+                       percent(wire / 100));
+  }
+  return fmt::format("{} of a 400 Gb/s NIC (50 GB/s), {} of an 800 Gb/s one (no NIC rate in the "
+                     "input)",
+                     percent(wire / 50),
+                     percent(wire / 100));
+}
+
+double deciding_share(const Rating& rating, double wire) {
+  if (rating.known()) return wire / rating.gbs;
+  return wire > 50.5 ? wire / 100 : wire / 50;
 }
 
 }  // namespace shunt::verdict::foreign

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What people write around a paste: hardware names, "2 nodes", "400 Gb/s NIC", "put_bw 47 GB/s".
+// Prose never claims its line (it may say more than we take), and counts least of all origins.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "logs/ratings.hpp"
+#include "logs/readers.hpp"
+#include "logs/text.hpp"
+
+namespace shunt::logs {
+namespace {
+
+constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::size_t kLongestLine = 4096;
+
+bool any_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view w) { return contains_ci(text, w); });
+}
+
+bool names_a_nic(std::string_view text) {
+  static constexpr std::array<std::string_view, 19> kWords{
+      "nic",  "nics",    "rnic", "ib",   "infiniband", "roce",     "hca",
+      "port", "link",    "cx7",  "cx8",  "efa",        "ethernet", "rail",
+      "ndr",  "network", "hdr",  "rdma", "slingshot"};
+  return find_rating(RatedPart::kNic, text) != nullptr ||
+         std::ranges::any_of(kWords,
+                             [&](std::string_view w) { return find_word_ci(text, w) != kNone; });
+}
+
+/// "two" … "eight" or a number that ends right before `at`.
+std::optional<int> count_before(std::string_view text, std::size_t at) {
+  while (at > 0 && (is_space(text[at - 1]) || text[at - 1] == '-' || text[at - 1] == 'x' ||
+                    text[at - 1] == '*')) {
+    --at;
+  }
+  std::size_t begin = at;
+  while (begin > 0 && is_digit(text[begin - 1])) --begin;
+  if (begin < at) {
+    if (begin > 0 && (is_alpha(text[begin - 1]) || text[begin - 1] == '.' ||
+                      text[begin - 1] == '_')) {
+      return std::nullopt;
+    }
+    const auto number = whole_number(text.substr(begin, at - begin));
+    if (number && number->value >= 1 && number->value <= 4096) {
+      return static_cast<int>(number->value);
+    }
+    return std::nullopt;
+  }
+  static constexpr std::array<std::string_view, 7> kWords{
+      "two", "three", "four", "five", "six", "seven", "eight"};
+  for (std::size_t i = 0; i < kWords.size(); ++i) {
+    if (at >= kWords[i].size() &&
+        equals_ci(text.substr(at - kWords[i].size(), kWords[i].size()), kWords[i])) {
+      return static_cast<int>(i) + 2;
+    }
+  }
+  return std::nullopt;
+}
+
+void read_parts(std::string_view text, std::size_t line, Sink& sink) {
+  if (const Rated* gpu = find_rating(RatedPart::kGpu, text)) {
+    sink.config(line, "gpu", gpu->name, Origin::kProse);
+  }
+  if (const Rated* nic = find_rating(RatedPart::kNic, text)) {
+    sink.config(line, "nic", nic->name, Origin::kProse);
+  }
+  if (const Rated* instance = find_rating(RatedPart::kInstance, text)) {
+    sink.config(line, "instance", instance->name, Origin::kProse);
+  }
+  if (const Rated* pcie = find_rating(RatedPart::kPcie, text);
+      pcie != nullptr && contains_ci(text, "pci")) {
+    sink.config(line, "pcie", pcie->name, Origin::kProse);
+  }
+}
+
+void read_counts(std::string_view text, std::size_t line, Sink& sink) {
+  for (const std::string_view word : {"nodes", "node", "servers", "machines", "hosts"}) {
+    const std::size_t at = find_word_ci(text, word);
+    if (at == kNone) continue;
+    const auto count = count_before(text, at);
+    // "node 1" names a node; "1 node" and "2-node" count them.
+    if (count && *count <= 512) {
+      sink.config(line, "nodes", fmt::format("{}", *count), Origin::kProse);
+      break;
+    }
+  }
+  for (const std::string_view word : {"NICs", "HCAs", "RNICs"}) {
+    const std::size_t at = find_word_ci(text, word);
+    if (at == kNone) continue;
+    if (const auto count = count_before(text, at); count && *count <= 32) {
+      sink.config(line, "nics_per_node", fmt::format("{}", *count), Origin::kProse);
+    }
+  }
+  for (const std::string_view word : {"GPUs", "ranks"}) {
+    const std::size_t at = find_word_ci(text, word);
+    if (at == kNone) continue;
+    if (const auto count = count_before(text, at); count && *count > 1) {
+      sink.config(line,
+                  *count > 8 ? "world" : "ranks_per_node",
+                  fmt::format("{}", *count),
+                  Origin::kProse);
+    }
+  }
+  if (const Rated* gpu = find_rating(RatedPart::kGpu, text)) {
+    for (const std::string_view spelling : split(gpu->spellings, '|')) {
+      const std::size_t at = find_ci(text, spelling);
+      if (at == kNone) continue;
+      if (const auto count = count_before(text, at); count && *count > 1) {
+        sink.config(line,
+                    *count > 8 ? "world" : "ranks_per_node",
+                    fmt::format("{}", *count),
+                    Origin::kProse);
+      }
+    }
+  }
+  for (std::size_t at = find_ci(text, "EP"); at != kNone; at = find_ci(text, "EP", at + 1)) {
+    if (at > 0 && (is_alpha(text[at - 1]) || text[at - 1] == '_')) continue;
+    const auto number = number_at(text, at + 2);
+    if (number && number->begin <= at + 3 && number->decimals == 0 && number->value >= 2 &&
+        number->value <= 4096) {
+      sink.config(line, "world", fmt::format("{:.0f}", number->value), Origin::kProse);
+    }
+  }
+}
+
+bool is_port_rate(double gbit) {
+  static constexpr std::array<double, 12> kRates{
+      10, 25, 40, 50, 56, 100, 200, 400, 800, 1600, 3200, 6400};
+  return std::ranges::find(kRates, gbit) != kRates.end();
+}
+
+/// "400 Gb/s", "400Gbps", "400G", "2x400G": a NIC's rate if the line is about NICs.
+void read_rates(std::string_view text, std::size_t line, Sink& sink) {
+  if (!names_a_nic(text)) return;
+  for (const Number& number : all_numbers(text)) {
+    std::string_view unit = text.substr(number.end);
+    while (!unit.empty() && (is_space(unit[0]) || unit[0] == '-')) unit.remove_prefix(1);
+    const bool spelled = starts_with_ci(unit, "gb/s") || starts_with_ci(unit, "gbps") ||
+                         starts_with_ci(unit, "gbit") || starts_with_ci(unit, "gbe");
+    const bool bytes = unit.substr(0, 4) == "GB/s" || unit.substr(0, 4) == "GBps";
+    const bool short_form =
+        !unit.empty() && (unit[0] == 'G' || unit[0] == 'g') &&
+        (unit.size() == 1 || (!is_alpha(unit[1]) && unit[1] != '/') ||
+         (unit.size() > 1 && unit[1] == 'b' && (unit.size() == 2 || !is_alpha(unit[2]))));
+    if (bytes || !(spelled || short_form) || !is_port_rate(number.value)) continue;
+    // "3200 Gb/s per node" is eight GPUs' share; a port beyond 800 Gb/s does not exist.
+    const bool node = number.value > 800;
+    sink.config(line,
+                node ? "node_rate" : "rate",
+                fmt::format("{:g}", number.value / 8),
+                Origin::kProse);
+  }
+  const Rated* link = find_rating(RatedPart::kLink, text);
+  if (link != nullptr && sink.evidence().find("rate", sink.file()) == nullptr) {
+    sink.config(line, "rate", fmt::format("{:g}", link->gbs), Origin::kProse);
+  }
+}
+
+/// A rate that somebody measured on the bare link: "put_bw 47 GB/s", "fi_write ceiling 24.3 GB/s".
+void read_ceiling(std::string_view text, std::size_t line, Sink& sink) {
+  if (!any_of(text, {"ceiling", "put_bw", "ib_write_bw", "fi_write", "ib_send_bw", "line rate"})) {
+    return;
+  }
+  for (const std::string_view unit : {"GB/s", "GBps", "Gb/s", "Gbps"}) {
+    std::size_t at = text.find(unit);
+    if (at == kNone) continue;
+    const auto number = number_before(text.substr(0, at + unit.size()), unit);
+    if (!number || number->value <= 0) continue;
+    const double gbs = unit[1] == 'B' ? number->value : number->value / 8;
+    sink.config(line, "ceiling", fmt::format("{:g}", gbs), Origin::kProse);
+    return;
+  }
+}
+
+}  // namespace
+
+void read_prose(const Document& document, Sink& sink) {
+  for (std::size_t i = 0; i < document.lines.size(); ++i) {
+    const Line& line = document.lines[i];
+    if (line.text.empty() || line.text.size() > kLongestLine) continue;
+    const bool heading = line.heading == static_cast<int>(i);
+    if (sink.claimed(i) && !heading) continue;
+    read_parts(line.text, i, sink);
+    read_counts(line.text, i, sink);
+    read_rates(line.text, i, sink);
+    read_ceiling(line.text, i, sink);
+  }
+}
+
+}  // namespace shunt::logs

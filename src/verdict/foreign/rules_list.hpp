@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every rule function; registry.cpp fixes the order. Each adds findings or nothing.
+#pragma once
+
+#include "verdict/foreign/rules.hpp"
+
+namespace shunt::verdict::foreign {
+
+// rules_failure.cpp
+void judge_failures(const Situation& situation, Findings& findings);
+void judge_device_maps(const Situation& situation, Findings& findings);
+// rules_rate.cpp
+void judge_exceeds(const Situation& situation, Findings& findings);
+void judge_rates(const Situation& situation, Findings& findings);
+void judge_nvlink(const Situation& situation, Findings& findings);
+// rules_consistency.cpp
+void judge_consistency(const Situation& situation, Findings& findings);
+void judge_overhead(const Situation& situation, Findings& findings);
+void judge_asymmetry(const Situation& situation, Findings& findings);
+void judge_chunks(const Situation& situation, Findings& findings);
+void judge_posting(const Situation& situation, Findings& findings);
+// rules_low_latency.cpp
+void judge_low_latency(const Situation& situation, Findings& findings);
+// rules_elastic.cpp
+void judge_elastic(const Situation& situation, Findings& findings);
+// rules_sweep.cpp
+void judge_collectives(const Situation& situation, Findings& findings);
+void judge_links(const Situation& situation, Findings& findings);
+void judge_tables(const Situation& situation, Findings& findings);
+// rules_coverage.cpp
+void judge_coverage(const Situation& situation, Findings& findings);
+
+/// One-way NVLink of a GPU by the printed matrices, 0 if they do not say. rules_rate.cpp
+[[nodiscard]] double nvlink_from_topology(const logs::Evidence& evidence);
+
+}  // namespace shunt::verdict::foreign

@@ -1,0 +1,319 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// High-throughput dispatch and combine: is the link full, what do the printed rates count, and is
+// another link the nearer limit.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "logs/ratings.hpp"
+#include "logs/text.hpp"
+#include "verdict/foreign/build.hpp"
+#include "verdict/foreign/rules_list.hpp"
+
+namespace shunt::verdict::foreign {
+namespace {
+
+using logs::Operation;
+
+constexpr double kFull = 0.85;
+constexpr double kUnder = 0.80;
+
+/// Operations of a file with a wire rate, the ones a reader asks about first in front.
+std::vector<const Op*> wired(const Situation& s, int file) {
+  std::vector<const Op*> out;
+  for (const Op* op : s.ops_of(file)) {
+    if (op->wire && op->rdma->rate > 0) out.push_back(op);
+  }
+  return out;
+}
+
+std::string file_name(const Situation& s, int file) {
+  return s.evidence.files.size() > 1 ? s.evidence.files[static_cast<std::size_t>(file)].name
+                                     : std::string("NIC");
+}
+
+std::string list_wires(const std::vector<const Op*>& ops, const Rating& rating) {
+  std::string out;
+  std::size_t shown = 0;
+  for (const Op* op : ops) {
+    if (++shown > 4) break;
+    out += fmt::format("{}{} {} ({:.0f} Gb/s)", out.empty() ? "" : ", ", op->name(), gbs(*op->wire),
+                       *op->wire * 8);
+    if (rating.known()) out += fmt::format(" = {}", percent(*op->wire / rating.gbs));
+  }
+  if (ops.size() > 4) out += fmt::format(", and {} more", ops.size() - 4);
+  return out;
+}
+
+void add_wire_facts(const Situation& s,
+                    const std::vector<const Op*>& ops,
+                    const Rating& rating,
+                    double nodes,
+                    Finding& finding) {
+  for (const Op* op : ops) {
+    finding.evidence.push_back(
+        {op->name(),
+         fmt::format("printed {} (RDMA), wire {} = {:.0f} Gb/s: {}",
+                     gbs(op->rdma->rate), gbs(*op->wire), *op->wire * 8,
+                     share_of_link(rating, *op->wire)),
+         place(s, op->rdma->sample->source)});
+  }
+  finding.derivation = fmt::format(
+      "wire = printed × (N − 1) / N with N = {:g} nodes: the printed rate counts one copy per "
+      "(token, node), the own node included, which never leaves the node", nodes);
+}
+
+struct NvlLimit {
+  double usable = 0;
+  double rating = 0;
+  std::string name;
+  bool known = false;
+};
+
+/// What the scale-up link carries: from a named GPU, else from the matrix, else unknown.
+NvlLimit nvl_limit(const Situation& s, int file) {
+  NvlLimit limit;
+  if (const auto* gpu = s.evidence.find("gpu", file)) {
+    if (const auto* rated = logs::rating_named(logs::RatedPart::kGpu, gpu->value)) {
+      limit = {rated->usable_gbs > 0 ? rated->usable_gbs : rated->gbs * 0.92, rated->gbs,
+               std::string(rated->name), true};
+      return limit;
+    }
+  }
+  if (const double link = nvlink_from_topology(s.evidence); link > 0) {
+    limit = {link * 0.92, link, "the matrix's NVLink", true};
+  }
+  return limit;
+}
+
+double largest_nvl(const std::vector<const Op*>& ops) {
+  double largest = 0;
+  for (const Op* op : ops) {
+    if (op->nvl && op->operation != Operation::kUnknown) largest = std::max(largest, op->nvl->rate);
+    if (op->nvl && op->operation == Operation::kUnknown) largest = std::max(largest, op->nvl->rate);
+  }
+  return largest;
+}
+
+/// One sentence on the scale-up side; empty if nothing is known of it.
+std::string nvl_sentence(const Situation& s, int file, const std::vector<const Op*>& ops) {
+  const double rate = largest_nvl(ops);
+  if (rate <= 0) return {};
+  const NvlLimit limit = nvl_limit(s, file);
+  if (limit.known) {
+    return fmt::format(" Scale-up at {} is {} of {} ({} one way): {}.", gbs(rate),
+                       percent(rate / limit.rating), limit.name, gbs(limit.rating),
+                       rate > 0.85 * limit.usable ? "near its limit" : "not the limit");
+  }
+  if (rate > 0.8 * 160 && rate < 1.1 * 160) {
+    return fmt::format(" NVLink at {} is {} of the ~160 GB/s an H800-class GPU has usable, {} of an "
+                       "H100's 450 (no GPU model in the input).",
+                       gbs(rate), percent(rate / 160), percent(rate / 450));
+  }
+  if (rate < 0.8 * 160) {
+    return fmt::format(" NVLink at {} is {} of an H100's 450 GB/s: not the limit on any recent "
+                       "GPU.", gbs(rate), percent(rate / 450));
+  }
+  return {};
+}
+
+std::string advice(const Situation& s, int file) {
+  std::string out =
+      "Look above the wire: NIC shared or wrongly mapped, IBGDA falling back to the CPU, too few "
+      "QPs, RoCE traffic class, launch skew.";
+  const auto* mapping = s.evidence.find("NVSHMEM_ENABLE_NIC_PE_MAPPING", file);
+  if (mapping != nullptr && mapping->value == "1") {
+    out += " NVSHMEM_ENABLE_NIC_PE_MAPPING=1 is set: it is known to put all ranks of a node on one "
+           "NIC under DeepEP; print the mapping.";
+  }
+  return out;
+}
+
+/// If all ranks of a node shared one NIC, would it be beyond what a NIC can carry?
+std::string sharing_bound(const Shape& shape, const Rating& rating, double wire) {
+  const double ranks = shape.ranks_per_node ? shape.ranks_per_node->value : 8;
+  const double nic = rating.known() ? rating.gbs * shape.gpus_per_nic() : 50;
+  if (shape.gpus_per_nic() > 1 || wire * ranks <= nic || wire * 2 > nic) return {};
+  return fmt::format("all {:g} ranks on one NIC would need {}: excluded on {}; 2 to {:.0f} ranks "
+                     "sharing is possible",
+                     ranks, gbs(wire * ranks), gbs(nic), std::floor(nic / wire));
+}
+
+void judge_file(const Situation& s, int file, Findings& findings) {
+  const auto ops = wired(s, file);
+  if (ops.empty()) return;
+  const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
+  const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+  const auto top = std::ranges::max_element(ops, {}, [](const Op* op) { return *op->wire; });
+  const double wire = *(*top)->wire;
+  const double share = deciding_share(rating, wire);
+  const Confidence sure = rating.known() ? Confidence::kHigh : Confidence::kMedium;
+  if (share > 1.03) return;  // exceeds-link speaks.
+  std::string id = "own-node-counted";
+  Severity severity = Severity::kNotice;
+  std::string verdict;
+  if (share >= kFull && rating.known()) {
+    id = "saturated";
+    verdict = "The NIC is full";
+  } else if (share >= kUnder) {
+    verdict = rating.known() ? "The NIC is close to full" : "The NIC is close to full if it is a 400G "
+                                                            "one";
+    if (wire > 50.5 && !rating.known()) verdict = "The NIC is close to full if it is an 800G one";
+  } else {
+    id = "underused";
+    severity = Severity::kWarning;
+    verdict = "The NIC is not saturated";
+  }
+  Finding finding = Build(id, severity, sure, file_name(s, file));
+  finding.sentence = fmt::format("{}: the wire carries {} per GPU; the highest is {}.{}", verdict,
+                                 list_wires(ops, rating), share_of_link(rating, wire),
+                                 nvl_sentence(s, file, ops));
+  add_wire_facts(s, ops, rating, shape.nodes->value, finding);
+  if (shape.nodes) finding.evidence.push_back({"nodes", fmt::format("{:g}", shape.nodes->value),
+                                               shape.nodes->from});
+  if (rating.known()) finding.evidence.push_back({"NIC rate per GPU", gbs(rating.gbs), rating.from});
+  if (const auto bound = sharing_bound(shape, rating, wire); !bound.empty() && id == "underused") {
+    finding.evidence.push_back({"NIC sharing", bound, "arithmetic"});
+  }
+  if (shape.gpus_per_nic() > 1) {
+    finding.evidence.push_back({"GPUs per NIC", fmt::format("{:g}: each NIC carries {}",
+                                                            shape.gpus_per_nic(),
+                                                            gbs(wire * shape.gpus_per_nic())),
+                                shape.nics_per_node->from});
+  }
+  if (id == "underused") {
+    finding.action = advice(s, file);
+  } else {
+    finding.action = "Only fewer bytes help: FP8 dispatch, deduplication, expert placement.";
+  }
+  finding.confirm = rating.known()
+                        ? "port_xmit_data of each NIC before and after, with the elapsed time"
+                        : "the NIC's rate (--set rate=400G) and port_xmit_data before and after";
+  findings.push_back(std::move(finding));
+}
+
+void explain_own_node(const Situation& s, int file, Findings& findings) {
+  const auto ops = wired(s, file);
+  if (ops.empty()) return;
+  const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
+  const double nodes = shape.nodes->value;
+  const double share = logs::remote_share(nodes);
+  const Op& op = *ops.front();
+  const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+  const double limit = rating.known() ? rating.gbs : 50;
+  Finding finding = Build("own-node-counted", Severity::kInfo, Confidence::kHigh, file_name(s, file));
+  finding.sentence = fmt::format(
+      "The printed RDMA rate counts tokens that stay on their own node: with {:g} nodes the wire "
+      "carries {:.4g} of it ({} printed, {} on the wire). Printed values up to {} are legal on a "
+      "{} link.",
+      nodes, share, gbs(op.rdma->rate), gbs(*op.wire), gbs(limit / share), gbs(limit));
+  finding.derivation = fmt::format("(N − 1) / N = {:.4g} for uniform routing over N = {:g} nodes",
+                                   share, nodes);
+  finding.evidence.push_back({"nodes", fmt::format("{:g}", nodes), shape.nodes->from});
+  findings.push_back(std::move(finding));
+}
+
+/// Without a node count only bounds can be given.
+void no_nodes(const Situation& s, int file, Findings& findings) {
+  const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
+  const Op* op = nullptr;
+  for (const Op* candidate : s.ops_of(file)) {
+    if (candidate->rdma && !candidate->wire && candidate->rdma->rate > 0.5 &&
+        (op == nullptr || candidate->rdma->rate > op->rdma->rate)) {
+      op = candidate;
+    }
+  }
+  if (op == nullptr || (shape.nodes && shape.nodes->value > 1)) return;
+  const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+  const double low = op->rdma->rate * 0.5;
+  const double high = op->rdma->rate * (shape.nodes ? 0 : 1);
+  if (high <= 0) return;
+  const double limit = rating.known() ? rating.gbs : 50;
+  const bool under = high < kUnder * limit;
+  Finding finding = Build(under ? "underused" : "own-node-counted",
+                          under ? Severity::kWarning : Severity::kNotice, Confidence::kMedium,
+                          file_name(s, file));
+  finding.sentence = fmt::format(
+      "{} prints {} (RDMA). If that counts the own node, as the peers' benchmarks do, the wire "
+      "carries (N−1)/N of it: {} with 2 nodes, {} with 4, {} with 8. At 2 nodes that is {}. The "
+      "number of nodes is not in the input.",
+      op->name(), gbs(op->rdma->rate), gbs(low), gbs(op->rdma->rate * 0.75),
+      gbs(op->rdma->rate * 0.875), share_of_link(rating, low));
+  finding.evidence.push_back({"printed", gbs(op->rdma->rate), place(s, op->rdma->sample->source)});
+  finding.action = "Say how many nodes: --set nodes=2.";
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+double nvlink_from_topology(const logs::Evidence&) {
+  return 0;
+}
+
+void judge_rates(const Situation& s, Findings& findings) {
+  for (int file = 0; file < static_cast<int>(s.evidence.files.size()); ++file) {
+    judge_file(s, file, findings);
+    no_nodes(s, file, findings);
+    explain_own_node(s, file, findings);
+  }
+}
+
+/// Above what any link here can carry once the own node is taken out.
+void judge_exceeds(const Situation& s, Findings& findings) {
+  for (const Op& op : s.ops) {
+    if (!op.wire) continue;
+    const Rating& rating = s.ratings[static_cast<std::size_t>(op.file)];
+    const double limit = rating.known() ? rating.gbs * (rating.ambiguous ? 2 : 1) : 100;
+    if (*op.wire <= limit * 1.03) continue;
+    const bool bits = *op.wire / 8 <= limit && *op.wire / 8 > 0.02 * limit && *op.wire > 3 * limit;
+    Finding finding = Build("exceeds-link", Severity::kCritical,
+                            rating.known() ? Confidence::kHigh : Confidence::kMedium, op.name());
+    finding.sentence = fmt::format(
+        "{} cannot have crossed the NIC: {} remain on the wire after the own node is removed, {} "
+        "the {} of {}. Refused as a link rate: wrong time span, column, unit or node count.",
+        gbs(op.rdma->rate), gbs(*op.wire), fmt::format("{:.1f} ×", *op.wire / limit),
+        rating.known() ? rating.what : "fastest single NIC", gbs(limit));
+    finding.evidence.push_back({"printed", gbs(op.rdma->rate), place(s, op.rdma->sample->source)});
+    finding.action = bits ? "Read as Gb/s it would fit: check the unit."
+                          : "Check which time the rate was divided by and how many nodes took part.";
+    findings.push_back(std::move(finding));
+    if (bits) {
+      findings.push_back(
+          Build("units", Severity::kWarning, Confidence::kMedium, op.name())
+              .say(fmt::format("{} fits no link; {:.1f} Gb/s = {} would. One of the two units is "
+                               "meant.", gbs(op.rdma->rate), op.rdma->rate, gbs(op.rdma->rate / 8))));
+    }
+  }
+}
+
+void judge_nvlink(const Situation& s, Findings& findings) {
+  for (int file = 0; file < static_cast<int>(s.evidence.files.size()); ++file) {
+    const auto ops = s.ops_of(file);
+    const double rate = largest_nvl(ops);
+    if (rate <= 0) continue;
+    const NvlLimit limit = nvl_limit(s, file);
+    const bool rdma = std::ranges::any_of(ops, [](const Op* op) { return op->wire.has_value(); });
+    const bool conditional = !limit.known && rdma && rate > 0.85 * 160 && rate < 1.06 * 160;
+    if (limit.known ? rate < 0.85 * limit.usable : !conditional) continue;
+    if (limit.known && rate > limit.rating * 1.15) continue;
+    const double usable = limit.known ? limit.usable : 160;
+    Finding finding = Build("nvlink-bound", Severity::kNotice,
+                            limit.known ? Confidence::kHigh : Confidence::kMedium, "scale-up link");
+    finding.sentence = fmt::format(
+        "{}the scale-up link is the nearer limit: {} printed is {} of the {} usable{}.",
+        limit.known ? "" : "On an H800-class GPU (the model is not in the input) ", gbs(rate),
+        percent(rate / usable), gbs(usable),
+        limit.known ? fmt::format(" on {}", limit.name) : std::string(" there"));
+    if (limit.known) finding.sentence[0] = 'T';
+    finding.derivation =
+        "the printed rate counts the own rank's rows too: the link carries (W−1)/W of it in a "
+        "domain of W ranks";
+    finding.action = "More SMs or a faster NIC will not help; fewer rows over NVLink would.";
+    findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace shunt::verdict::foreign
