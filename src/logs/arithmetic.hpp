@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic that foreign numbers share: expected copies of a routing, bytes of a row, shares of
-// a link. Pure. Used by the rules on foreign evidence and by their explanations.
+// The arithmetic that foreign numbers share: expected copies of a routing, bytes of a row, shares
+// of a link. Pure. Used by the rules on foreign evidence and by their explanations.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,10 @@ struct Copies {
 };
 
 /// Uniform routing over `nodes` nodes of `ranks_per_node`.
-[[nodiscard]] Copies uniform_copies(double experts, double topk, double nodes, double ranks_per_node);
+[[nodiscard]] Copies uniform_copies(double experts,
+                                    double topk,
+                                    double nodes,
+                                    double ranks_per_node);
 
 /// Group-limited routing: the `groups` nodes with the highest single score, then top-k within them.
 /// No closed form is used: a fixed-seed simulation, repeatable, about 0.3 % accurate.
@@ -40,9 +43,9 @@ struct RatioFit {
 struct RatioQuery {
   double ratio = 0;
   int topk = 8;
-  int experts = 256;          ///< Rounded to a multiple of the world inside.
-  int ranks_per_node = 8;     ///< 0: try 8 and 4.
-  std::optional<int> nodes;   ///< Only this one if known.
+  int experts = 256;         ///< Rounded to a multiple of the world inside.
+  int ranks_per_node = 8;    ///< 0: try 8 and 4.
+  std::optional<int> nodes;  ///< Only this one if known.
 };
 
 /// Fits within `tolerance`, best first.
@@ -52,10 +55,16 @@ struct RatioQuery {
 inline constexpr double kFp8Share = (1.0 + 4.0 / 128.0) / 2.0;
 
 /// Bytes of one row: bf16 2·H, fp8 H + 4·H/128.
-[[nodiscard]] constexpr double bf16_row(double hidden) { return 2.0 * hidden; }
-[[nodiscard]] constexpr double fp8_row(double hidden) { return hidden + 4.0 * hidden / 128.0; }
+[[nodiscard]] constexpr double bf16_row(double hidden) {
+  return 2.0 * hidden;
+}
+[[nodiscard]] constexpr double fp8_row(double hidden) {
+  return hidden + 4.0 * hidden / 128.0;
+}
 /// A low-latency FP8 message: header 16, row, scales.
-[[nodiscard]] constexpr double low_latency_message(double hidden) { return fp8_row(hidden) + 16.0; }
+[[nodiscard]] constexpr double low_latency_message(double hidden) {
+  return fp8_row(hidden) + 16.0;
+}
 
 /// Share of node copies that leave the node, uniform routing: (N − 1) / N.
 [[nodiscard]] constexpr double remote_share(double nodes) {

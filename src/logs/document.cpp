@@ -69,7 +69,9 @@ bool is_heading(const Line& line) {
   if (line.text.empty() || line.fence || body.size() > 90) return false;
   if (body.find("  ") != std::string_view::npos || body[0] == '[' || body[0] == '|') return false;
   if (body[0] == '#') {
-    const std::string_view rest = trim(body.substr(body.find_first_not_of('#')));
+    const std::size_t after = body.find_first_not_of('#');
+    if (after == std::string_view::npos) return false;
+    const std::string_view rest = trim(body.substr(after));
     return !rest.empty() && (is_alpha(rest[0]) || static_cast<unsigned char>(rest[0]) >= 0x80) &&
            rest.find(" : ") == std::string_view::npos;
   }

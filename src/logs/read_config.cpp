@@ -89,9 +89,21 @@ bool is_name(char c) {
 }
 
 bool looks_like_command(std::string_view text) {
-  static constexpr std::array<std::string_view, 14> kWords{
-      "mpirun",   "mpiexec",  "srun ",     "torchrun", "python",    "python3", "docker run",
-      "_perf -b", "ib_write", "ib_send_bw", "ib_read",  "nvshmrun", "sbatch",  "torch.distributed"};
+  static constexpr std::array<std::string_view, 15> kWords{"mpirun",
+                                                           "mpiexec",
+                                                           "srun ",
+                                                           "torchrun",
+                                                           "python",
+                                                           "python3",
+                                                           "docker run",
+                                                           "_perf -b",
+                                                           "ib_write",
+                                                           "ib_send_bw",
+                                                           "ib_read",
+                                                           "nvshmrun",
+                                                           "sbatch",
+                                                           "torch.distributed",
+                                                           ".py --"};
   return std::ranges::any_of(kWords, [&](std::string_view w) { return contains_ci(text, w); });
 }
 
@@ -196,8 +208,8 @@ class LineConfig {
       while (begin > 0 && (is_name(text_[begin - 1]) && text_[begin - 1] != '-')) --begin;
       const std::string_view name = text_.substr(begin, at - begin);
       const bool upper = name.size() >= 3 && std::ranges::all_of(name, [](char c) {
-        return (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
-      });
+                           return (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+                         });
       if (!upper || is_digit(name[0])) continue;
       if (begin > 0 && text_[begin - 1] == '-') continue;
       std::size_t end = 0;
@@ -234,16 +246,18 @@ class LineConfig {
       if (begin - at == 2) {
         if (!value.empty() && value[0] != '-') take(name, value, Origin::kCommandLine);
       } else if (command_) {
-        take_short(name, value);
+        take_short(name, value, at);
       }
       at = end - 1;
     }
   }
 
-  void take_short(std::string_view name, std::string_view value) {
+  void take_short(std::string_view name, std::string_view value, std::size_t at) {
+    // Behind the program's name -n is the program's own (iterations).
+    const bool launcher = text_.substr(0, at).find("_perf") == kNone;
     const auto number = whole_number(value);
     if (!number) return;
-    if (name == "np" || (name == "n" && contains_ci(text_, "mpi"))) {
+    if (name == "np" || (name == "n" && launcher && contains_ci(text_, "mpi"))) {
       sink_.config(index_, "processes", value, Origin::kCommandLine);
     } else if (name == "g" && contains_ci(text_, "_perf")) {
       sink_.config(index_, "gpus_per_process", value, Origin::kCommandLine);

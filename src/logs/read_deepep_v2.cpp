@@ -75,8 +75,7 @@ bool read_row(const Document& document, std::size_t i, Sink& sink) {
   Sample sample;
   sample.format = "deepep-v2";
   sample.rank = static_cast<int>(rank->value);
-  sample.operation =
-      contains_ci(text, "dispatch") ? Operation::kDispatch : Operation::kCombine;
+  sample.operation = contains_ci(text, "dispatch") ? Operation::kDispatch : Operation::kCombine;
   for (const std::string_view word : {"expanded", "cached", "reduced"}) {
     if (contains_ci(text, word)) sample.variant = std::string(word);
   }
@@ -119,8 +118,8 @@ void read_deepep_v2(const Document& document, Sink& sink) {
   for (std::size_t i = 0; i < document.lines.size(); ++i) {
     const std::string_view text = document.lines[i].text;
     if (sink.claimed(i) || text.empty()) continue;
-    const bool row = text.find("EP:") != kNone &&
-                     (text.find("(SO)") != kNone || text.find("(SU)") != kNone);
+    const bool row =
+        text.find("EP:") != kNone && (text.find("(SO)") != kNone || text.find("(SU)") != kNone);
     if (row && read_row(document, i, sink)) continue;
     const bool header = text.find("> Ranks:") != kNone || starts_with_ci(text, "Ranks:") ||
                         starts_with_ci(text, "Testing with do_handle_copy") ||

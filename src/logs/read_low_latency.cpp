@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeepEP's low-latency test, every generation, and the libraries that kept its lines (UCCL-EP, NIXL,
-// Mooncake, Ascend): every rank prints, in any order.
+// DeepEP's low-latency test, every generation, and the libraries that kept its lines (UCCL-EP,
+// NIXL, Mooncake, Ascend): every rank prints, in any order.
 //   "[rank 5] Dispatch + combine bandwidth: 44.18 GB/s, avg_t=… us, min_t=… us, max_t=… us"
-//   "[rank 5] Dispatch bandwidth: 58.21 GB/s, avg_t=… us | Combine bandwidth: 66.90 GB/s, avg_t=… us"
+//   "[rank 5] Dispatch bandwidth: 58.21 GB/s, avg_t=… us | Combine bandwidth: 66.90 GB/s, avg_t=…
+//   us"
 //   "[rank 5] Dispatch send/recv time: 21.40 + 17.92 us | Combine send/recv time: 25.73 + 20.66 us"
 #include <array>
 
@@ -105,8 +106,8 @@ void read_low_latency(const Document& document, Sink& sink) {
     if (sink.claimed(i) || text.empty()) continue;
     if (starts_with_ci(text, "Allocating buffer size:")) {
       if (const auto size = number_after(text, "size:", "MB")) {
-        sink.config(i, "buffer_mb", text.substr(size->begin, size->end - size->begin),
-                    Origin::kLog);
+        sink.config(
+            i, "buffer_mb", text.substr(size->begin, size->end - size->begin), Origin::kLog);
       }
       sink.claim(i);
       continue;
@@ -117,7 +118,9 @@ void read_low_latency(const Document& document, Sink& sink) {
     if (!(rates || halves) || operation_of(text) == Operation::kUnknown) continue;
     // Only this test's lines carry avg_t= (or are cut before it).
     if (rates && !contains_ci(text, "avg_t") && !line.last) continue;
+    // A cut line is used for nothing: its other half would stand for a rank that is not complete.
     bool cut = false;
+    std::vector<Sample> samples;
     for (const std::string_view segment : split(text, '|')) {
       const std::size_t colon = segment.find(':');
       const std::string_view label = segment.substr(0, colon == kNone ? segment.size() : colon);
@@ -130,10 +133,14 @@ void read_low_latency(const Document& document, Sink& sink) {
       sample->format = "deepep-low-latency";
       sample->dtype = dtype_of(label);
       sample->group = heading_of(document, i);
-      sink.recognised("DeepEP low-latency");
-      sink.add(i, std::move(*sample));
+      samples.push_back(std::move(*sample));
     }
-    if (cut) sink.truncated(i, "low-latency line");
+    sink.recognised("DeepEP low-latency");
+    if (cut) {
+      sink.truncated(i, "low-latency line");
+    } else {
+      for (Sample& sample : samples) sink.add(i, std::move(sample));
+    }
   }
 }
 

@@ -4,7 +4,8 @@
 // MORI-EP's benchmark: receive counts, rounds, and the freeform summary of its reports. Its boxed
 // tables are read by read_tables.
 //   "rank 8 recv 26757 tokens 8166 rdma tokens"
-//   "FP8 dispatch: best/avg RDMA bandwidth 60.00 / 55.18 XGMI bandwidth … GB/s | best/avg latency …"
+//   "FP8 dispatch: best/avg RDMA bandwidth 60.00 / 55.18 XGMI bandwidth … GB/s | best/avg latency
+//   …"
 #include <utility>
 
 #include "logs/readers.hpp"
@@ -92,8 +93,8 @@ bool read_round(const Document& document, std::size_t i, Sink& sink) {
   }
   Sample sample;
   sample.format = "mori";
-  sample.operation = contains_ci(heading_of(document, i), "combine") ? Operation::kCombine
-                                                                      : Operation::kDispatch;
+  sample.operation =
+      contains_ci(heading_of(document, i), "combine") ? Operation::kCombine : Operation::kDispatch;
   sample.path = Path::kNvl;
   sample.span = Span::kApi;
   if (const auto round = number_after(text, "Round ")) sample.run = static_cast<int>(round->value);

@@ -137,10 +137,20 @@ class PerftestReader {
         {"TX depth", "tx_depth"},
         {"GID index", "gid_index"},
     }};
-    static constexpr std::array<std::string_view, 14> kKnown{
-        "Using SRQ",  "PCIe relax",     "ibv_wr*",       "CQ Moderation", "Outstand reads",
-        "rdma_cm",    "Data ex.",       "local address", "remote address", "GID:",
-        "Max inline", "Using DDP",      "Waiting for client", "Conflicting CPU frequency"};
+    static constexpr std::array<std::string_view, 14> kKnown{"Using SRQ",
+                                                             "PCIe relax",
+                                                             "ibv_wr*",
+                                                             "CQ Moderation",
+                                                             "Outstand reads",
+                                                             "rdma_cm",
+                                                             "Data ex.",
+                                                             "local address",
+                                                             "remote address",
+                                                             "GID:",
+                                                             "Max inline",
+                                                             "Using DDP",
+                                                             "Waiting for client",
+                                                             "Conflicting CPU frequency"};
     bool any = false;
     for (const auto& [name, key] : kKeys) {
       const std::size_t at = find_ci(text, name);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What people write around a paste: hardware names, "2 nodes", "400 Gb/s NIC", "put_bw 47 GB/s".
-// Prose never claims its line (it may say more than we take), and counts least of all origins.
+// Counts least of all origins.
 #include <algorithm>
 #include <array>
 
@@ -23,10 +23,25 @@ bool any_of(std::string_view text, std::initializer_list<std::string_view> words
 }
 
 bool names_a_nic(std::string_view text) {
-  static constexpr std::array<std::string_view, 19> kWords{
-      "nic",  "nics",    "rnic", "ib",   "infiniband", "roce",     "hca",
-      "port", "link",    "cx7",  "cx8",  "efa",        "ethernet", "rail",
-      "ndr",  "network", "hdr",  "rdma", "slingshot"};
+  static constexpr std::array<std::string_view, 19> kWords{"nic",
+                                                           "nics",
+                                                           "rnic",
+                                                           "ib",
+                                                           "infiniband",
+                                                           "roce",
+                                                           "hca",
+                                                           "port",
+                                                           "link",
+                                                           "cx7",
+                                                           "cx8",
+                                                           "efa",
+                                                           "ethernet",
+                                                           "rail",
+                                                           "ndr",
+                                                           "network",
+                                                           "hdr",
+                                                           "rdma",
+                                                           "slingshot"};
   return find_rating(RatedPart::kNic, text) != nullptr ||
          std::ranges::any_of(kWords,
                              [&](std::string_view w) { return find_word_ci(text, w) != kNone; });
@@ -41,8 +56,8 @@ std::optional<int> count_before(std::string_view text, std::size_t at) {
   std::size_t begin = at;
   while (begin > 0 && is_digit(text[begin - 1])) --begin;
   if (begin < at) {
-    if (begin > 0 && (is_alpha(text[begin - 1]) || text[begin - 1] == '.' ||
-                      text[begin - 1] == '_')) {
+    if (begin > 0 &&
+        (is_alpha(text[begin - 1]) || text[begin - 1] == '.' || text[begin - 1] == '_')) {
       return std::nullopt;
     }
     const auto number = whole_number(text.substr(begin, at - begin));
@@ -100,10 +115,8 @@ void read_counts(std::string_view text, std::size_t line, Sink& sink) {
     const std::size_t at = find_word_ci(text, word);
     if (at == kNone) continue;
     if (const auto count = count_before(text, at); count && *count > 1) {
-      sink.config(line,
-                  *count > 8 ? "world" : "ranks_per_node",
-                  fmt::format("{}", *count),
-                  Origin::kProse);
+      sink.config(
+          line, *count > 8 ? "world" : "ranks_per_node", fmt::format("{}", *count), Origin::kProse);
     }
   }
   if (const Rated* gpu = find_rating(RatedPart::kGpu, text)) {
@@ -150,10 +163,8 @@ void read_rates(std::string_view text, std::size_t line, Sink& sink) {
     if (bytes || !(spelled || short_form) || !is_port_rate(number.value)) continue;
     // "3200 Gb/s per node" is eight GPUs' share; a port beyond 800 Gb/s does not exist.
     const bool node = number.value > 800;
-    sink.config(line,
-                node ? "node_rate" : "rate",
-                fmt::format("{:g}", number.value / 8),
-                Origin::kProse);
+    sink.config(
+        line, node ? "node_rate" : "rate", fmt::format("{:g}", number.value / 8), Origin::kProse);
   }
   const Rated* link = find_rating(RatedPart::kLink, text);
   if (link != nullptr && sink.evidence().find("rate", sink.file()) == nullptr) {
@@ -185,10 +196,12 @@ void read_prose(const Document& document, Sink& sink) {
     if (line.text.empty() || line.text.size() > kLongestLine) continue;
     const bool heading = line.heading == static_cast<int>(i);
     if (sink.claimed(i) && !heading) continue;
+    const std::size_t before = sink.evidence().config.size();
     read_parts(line.text, i, sink);
     read_counts(line.text, i, sink);
     read_rates(line.text, i, sink);
     read_ceiling(line.text, i, sink);
+    if (sink.evidence().config.size() > before) sink.claim(i);
   }
 }
 

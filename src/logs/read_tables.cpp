@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables that people paste: markdown pipes (outer ones or not), boxed tables, spreadsheet columns.
-// A cell's meaning comes from its own words, its column's head, its row's label and the title above.
+// A cell's meaning comes from its own words, its column's head, its row's label and the title
+// above.
 #include <algorithm>
 #include <cmath>
 
@@ -50,12 +51,12 @@ Operation operation_in(std::string_view text) {
 }
 
 Path path_in(std::string_view text) {
-  for (const std::string_view word : {"(RDMA)", "RDMA", "IB", "(SO)", "internode", "inter-node",
-                                      "scale-out", "wire"}) {
+  for (const std::string_view word :
+       {"(RDMA)", "RDMA", "IB", "(SO)", "internode", "inter-node", "scale-out", "wire"}) {
     if (find_word_ci(text, word) != kNone) return Path::kRdma;
   }
-  for (const std::string_view word : {"(NVL)", "NVL", "NVLink", "XGMI", "(SU)", "intranode",
-                                      "intra-node", "scale-up"}) {
+  for (const std::string_view word :
+       {"(NVL)", "NVL", "NVLink", "XGMI", "(SU)", "intranode", "intra-node", "scale-up"}) {
     if (find_word_ci(text, word) != kNone) return Path::kNvl;
   }
   if (find_word_ci(text, "LL") != kNone || contains_ci(text, "low-latency") ||
@@ -115,8 +116,8 @@ Column column_of(std::string_view head, std::string_view title) {
     column.meaning = Meaning::kSize;
     column.factor = 1;
     for (const std::string_view unit : {"KiB", "KB", "MiB", "MB", "GiB", "GB"}) {
-      if (find_word_ci(head, unit) != kNone) column.factor = parse_binary_size(
-          fmt::format("1{}", unit)).value_or(1);
+      if (find_word_ci(head, unit) != kNone)
+        column.factor = parse_binary_size(fmt::format("1{}", unit)).value_or(1);
     }
     return column;
   }
@@ -137,8 +138,8 @@ class Table {
     head_ = rows_.front().cells;
     columns_.clear();
     for (const std::string& head : head_) columns_.push_back(column_of(head, title_));
-    const bool sized = std::ranges::any_of(
-        columns_, [](const Column& c) { return c.meaning == Meaning::kSize; });
+    const bool sized =
+        std::ranges::any_of(columns_, [](const Column& c) { return c.meaning == Meaning::kSize; });
     const bool used = sized ? read_sweep() : read_samples();
     if (!used) return;
     for (const Cells& row : rows_) sink_.claim(row.line);
@@ -250,7 +251,11 @@ class Table {
         if (const auto number = whole_number(cells[c])) ranks = number->value;
         continue;
       }
-      read_cell(cells, c, column, head.empty() ? nearest_head : fmt::format("{} {}", nearest_head, head), ranks,
+      read_cell(cells,
+                c,
+                column,
+                head.empty() ? nearest_head : fmt::format("{} {}", nearest_head, head),
+                ranks,
                 found);
     }
     const bool any = !found.empty();
@@ -362,7 +367,7 @@ class Table {
 };
 
 /// The line above the table that names it, if it is near and unread.
-std::string title_above(const Document& document, std::size_t first) {
+std::string title_above(const Document& document, std::size_t first, std::size_t& at) {
   for (std::size_t i = first; i-- > 0 && first - i <= 4;) {
     const Line& line = document.lines[i];
     if (line.text.empty() || line.fence || is_rule(line.text)) continue;
@@ -375,6 +380,7 @@ std::string title_above(const Document& document, std::size_t first) {
     title.erase(std::remove(title.begin(), title.end(), '|'), title.end());
     title = std::string(trim(title));
     while (!title.empty() && title.back() == ':') title.pop_back();
+    at = i;
     return title;
   }
   return {};
@@ -386,7 +392,10 @@ void read_tables(const Document& document, Sink& sink) {
   std::vector<Cells> rows;
   const auto flush = [&] {
     if (!rows.empty()) {
-      Table(document, sink, rows, title_above(document, rows.front().line)).read();
+      std::size_t title_line = rows.front().line;
+      std::string title = title_above(document, rows.front().line, title_line);
+      Table(document, sink, rows, std::move(title)).read();
+      if (sink.claimed(rows.front().line)) sink.claim(title_line);
     }
     rows.clear();
   };

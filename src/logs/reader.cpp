@@ -91,6 +91,11 @@ void gather(const Document& document, Evidence& evidence) {
   evidence.files.push_back(std::move(info));
   Sink sink(document, file, evidence);
   for (const Reader& reader : readers()) reader.read(document, sink);
+  // A heading that stands over understood lines is part of them.
+  for (std::size_t i = 0; i < document.lines.size(); ++i) {
+    const int heading = document.lines[i].heading;
+    if (heading >= 0 && sink.claimed(i)) sink.claim(static_cast<std::size_t>(heading));
+  }
   std::size_t understood = 0;
   for (std::size_t i = 0; i < document.lines.size(); ++i) {
     const Line& line = document.lines[i];

@@ -9,9 +9,7 @@
 namespace shunt::logs {
 
 void read_deepep(const Document& document, Sink& sink);
-<<<<<<< HEAD
 void read_topology(const Document& document, Sink& sink);
-=======
 void read_deepep_v2(const Document& document, Sink& sink);
 void read_low_latency(const Document& document, Sink& sink);
 void read_hybridep(const Document& document, Sink& sink);
@@ -22,6 +20,5 @@ void read_tables(const Document& document, Sink& sink);
 void read_failures(const Document& document, Sink& sink);
 void read_config(const Document& document, Sink& sink);
 void read_prose(const Document& document, Sink& sink);
->>>>>>> 83e5bdd (logs, verdict: wip readers and rules)
 
 }  // namespace shunt::logs

@@ -39,7 +39,8 @@ class Build {
     finding_.confirm = std::move(text);
     return *this;
   }
-  operator Finding() && { return std::move(finding_); }  // NOLINT: findings.push_back(Build(…))
+  /// Ends the chain; the Build is empty after it.
+  operator Finding() { return std::move(finding_); }  // NOLINT: findings.push_back(Build(…))
 
  private:
   Finding finding_;

@@ -47,7 +47,12 @@ std::optional<LowLatency> low_latency_of(const Situation& situation, int file) {
       out.dispatch_halves.empty()) {
     return std::nullopt;
   }
-  means(out.pair, out.pair_us, out.pair_bytes);
+  // The pair of the ranks whose phases are shown, where there are such ranks.
+  std::map<int, const Sample*> same;
+  for (const auto& [rank, sample] : out.pair) {
+    if (out.dispatch.count(rank) != 0) same[rank] = sample;
+  }
+  means(same.empty() ? out.pair : same, out.pair_us, out.pair_bytes);
   means(out.dispatch, out.dispatch_us, out.dispatch_bytes);
   means(out.combine, out.combine_us, out.combine_bytes);
   const Shape& shape = situation.shapes[static_cast<std::size_t>(file)];
@@ -56,8 +61,8 @@ std::optional<LowLatency> low_latency_of(const Situation& situation, int file) {
   if (out.combine_bytes > 0) {
     out.selections = out.combine_bytes / logs::bf16_row(out.hidden);
   } else if (out.pair_bytes > 0) {
-    out.selections = out.pair_bytes /
-                     (logs::low_latency_message(out.hidden) + logs::bf16_row(out.hidden));
+    out.selections =
+        out.pair_bytes / (logs::low_latency_message(out.hidden) + logs::bf16_row(out.hidden));
   } else if (out.dispatch_bytes > 0) {
     out.selections = out.dispatch_bytes / logs::low_latency_message(out.hidden);
   }

@@ -20,14 +20,14 @@ struct LowLatency {
   std::map<int, const logs::Sample*> combine;
   std::map<int, const logs::Sample*> dispatch_halves;
   std::map<int, const logs::Sample*> combine_halves;
-  double pair_us = 0;      ///< Mean of the pair's times, 0 if none.
+  double pair_us = 0;  ///< Mean of the pair's times, 0 if none.
   double pair_bytes = 0;
   double dispatch_us = 0;
   double dispatch_bytes = 0;
   double combine_us = 0;
   double combine_bytes = 0;
   double hidden = 7168;
-  double selections = 0;   ///< Per rank, from bytes; 0 if the bytes fit no known row.
+  double selections = 0;        ///< Per rank, from bytes; 0 if the bytes fit no known row.
   std::optional<double> nodes;  ///< Stated, or from rank numbers beyond one node.
   double per_node = 8;
   int highest_rank = -1;

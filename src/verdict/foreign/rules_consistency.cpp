@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Do the numbers of a log agree with each other and with the stated configuration; what lies between
-// the kernel and the call; does combine move its bytes as fast as dispatch does.
+// Do the numbers of a log agree with each other and with the stated configuration; what lies
+// between the kernel and the call; does combine move its bytes as fast as dispatch does.
 #include <algorithm>
 #include <cmath>
 
@@ -31,11 +31,15 @@ void check_rates(const Situation& s, Findings& findings) {
                          again * 0.1 / *sample.time_us + 0.002 * again;
     if (std::fabs(again - *sample.rate_gbs) <= slack) continue;
     if (wrong++ > 0) continue;
-    finding = Build("rate-mismatch", Severity::kWarning, Confidence::kHigh,
-                    logs::to_string(sample.operation));
+    finding = Build(
+        "rate-mismatch", Severity::kWarning, Confidence::kHigh, logs::to_string(sample.operation));
     finding.sentence = fmt::format(
         "The printed rate {} is not the printed bytes over the printed time: {:.2f} MB / {:.1f} µs "
-        "= {}.", gbs(*sample.rate_gbs), *sample.bytes / 1e6, *sample.time_us, gbs(again));
+        "= {}.",
+        gbs(*sample.rate_gbs),
+        *sample.bytes / 1e6,
+        *sample.time_us,
+        gbs(again));
     finding.evidence.push_back({"line", sample.source.text, place(s, sample.source)});
     finding.action = "Find out which of the three is from another run or column.";
   }
@@ -83,16 +87,22 @@ void check_fp8_combine(const Situation& s, Findings& findings) {
     const double corrected = *combine.rate_gbs / logs::kFp8Share;
     const Shape& shape = s.shapes[static_cast<std::size_t>(combine.source.file)];
     const double share = shape.nodes ? logs::remote_share(shape.nodes->value) : 0.5;
-    Finding finding = Build("fp8-combine-undercount", Severity::kWarning, Confidence::kHigh,
+    Finding finding = Build("fp8-combine-undercount",
+                            Severity::kWarning,
+                            Confidence::kHigh,
                             combine.variant.empty() ? "combine" : "combine " + combine.variant);
     finding.sentence = fmt::format(
         "Combine's RDMA rate is printed 1.94 × too low: {} uses dispatch's FP8 bytes, but combine "
         "moves bf16. Corrected: {} printed, {} on the wire.",
-        gbs(*combine.rate_gbs), gbs(corrected), gbs(corrected * share));
-    finding.derivation = "combine's rows are bf16 (2·H bytes), FP8 rows H + 4·H/128: 1 / 0.515625 = "
-                         "1.939";
+        gbs(*combine.rate_gbs),
+        gbs(corrected),
+        gbs(corrected * share));
+    finding.derivation =
+        "combine's rows are bf16 (2·H bytes), FP8 rows H + 4·H/128: 1 / 0.515625 = "
+        "1.939";
     finding.evidence.push_back({"combine line", combine.source.text, place(s, combine.source)});
-    finding.evidence.push_back({"dispatch line", dispatch->source.text, place(s, dispatch->source)});
+    finding.evidence.push_back(
+        {"dispatch line", dispatch->source.text, place(s, dispatch->source)});
     findings.push_back(std::move(finding));
     return;
   }
@@ -120,18 +130,29 @@ void check_ratio(const Situation& s, int file, Findings& findings) {
     }
   }
   if (fit_text.empty() && !shape.fits.empty()) {
-    fit_text = fmt::format(" It would fit {} nodes × {}.", shape.fits.front().nodes,
+    fit_text = fmt::format(" It would fit {} nodes × {}.",
+                           shape.fits.front().nodes,
                            shape.fits.front().ranks_per_node);
   }
-  Finding finding = Build("ratio-mismatch", Severity::kWarning,
+  Finding finding = Build("ratio-mismatch",
+                          Severity::kWarning,
                           shape.topk && shape.experts ? Confidence::kHigh : Confidence::kMedium,
                           "configuration");
   finding.sentence = fmt::format(
       "Printed RDMA/NVL is {:.3f}, but {} nodes × {:g} ranks with top-{:g} of {:g} experts give "
       "{:.3f}: the log is not from the stated configuration.{}",
-      *shape.ratio, nodes, per, topk, experts, copies.node / copies.rank, fit_text);
-  finding.derivation = fmt::format("node copies {:.3f}, rank copies {:.3f} per token, uniform "
-                                   "routing", copies.node, copies.rank);
+      *shape.ratio,
+      nodes,
+      per,
+      topk,
+      experts,
+      copies.node / copies.rank,
+      fit_text);
+  finding.derivation = fmt::format(
+      "node copies {:.3f}, rank copies {:.3f} per token, uniform "
+      "routing",
+      copies.node,
+      copies.rank);
   finding.evidence.push_back({"nodes", fmt::format("{}", nodes), shape.nodes->from});
   finding.action = "Check top-k, experts and node count against the run that printed the log.";
   findings.push_back(std::move(finding));
@@ -150,24 +171,36 @@ void check_counts(const Situation& s, Findings& findings) {
     const auto copies = logs::uniform_copies(experts, topk, shape.nodes->value, per);
     const double tokens = *count.node_copies / copies.node;
     const double rounded = std::pow(2.0, std::round(std::log2(tokens)));
-    Finding finding = Build("ratio-mismatch", Severity::kWarning, Confidence::kHigh,
-                            "command against output");
+    Finding finding =
+        Build("ratio-mismatch", Severity::kWarning, Confidence::kHigh, "command against output");
     finding.sentence = fmt::format(
         "{:.0f} RDMA tokens are impossible with {:g} tokens a rank on {:g} nodes (at most {:.0f}): "
         "command and output are not from one run. The counts fit {:.0f} tokens a rank (expected "
         "{:.0f}).",
-        *count.node_copies, shape.tokens->value, shape.nodes->value, most, rounded,
+        *count.node_copies,
+        shape.tokens->value,
+        shape.nodes->value,
+        most,
+        rounded,
         rounded * copies.node);
     finding.derivation = fmt::format(
-        "{:.3f} node copies per token with {:g} nodes, top-{:g} of {:g}; received rows {:.0f} / {:.0f}"
-        " = {:.2f} a token (expected {:.2f}); RDMA/XGMI = {:.3f}; about {:.0f} copies leave the node",
-        copies.node, shape.nodes->value, topk, experts, count.received.value_or(0), rounded,
-        count.received.value_or(0) / rounded, copies.rank,
+        "{:.3f} node copies per token with {:g} nodes, top-{:g} of {:g}; received rows {:.0f} / "
+        "{:.0f}"
+        " = {:.2f} a token (expected {:.2f}); RDMA/XGMI = {:.3f}; about {:.0f} copies leave the "
+        "node",
+        copies.node,
+        shape.nodes->value,
+        topk,
+        experts,
+        count.received.value_or(0),
+        rounded,
+        count.received.value_or(0) / rounded,
+        copies.rank,
         count.received ? *count.node_copies / *count.received : 0,
         *count.node_copies * logs::remote_share(shape.nodes->value));
     finding.evidence.push_back({"counts", count.source.text, place(s, count.source)});
-    finding.evidence.push_back({"tokens", fmt::format("{:g}", shape.tokens->value),
-                                shape.tokens->from});
+    finding.evidence.push_back(
+        {"tokens", fmt::format("{:g}", shape.tokens->value), shape.tokens->from});
     finding.action = "Use the counts, not the flag; run again with the wanted token count.";
     findings.push_back(std::move(finding));
     return;
@@ -208,26 +241,51 @@ void judge_overhead(const Situation& s, Findings& findings) {
     const std::string text = fmt::format("{:.0f} µs ({}) beyond its kernel", gap, percent(share));
     finding.evidence.push_back(
         {logs::to_string(op.operation),
-         fmt::format("call {:.1f} µs − kernel {:.1f} µs = {:.0f} µs", *api->time_us, *op.time_us, gap),
+         fmt::format(
+             "call {:.1f} µs − kernel {:.1f} µs = {:.0f} µs", *api->time_us, *op.time_us, gap),
          op.rdma ? place(s, op.rdma->sample->source) : place(s, op.nvl->sample->source)});
-    finding.sentence += fmt::format("{}{} spends {}", finding.sentence.empty() ? "" : ", ",
-                                    logs::to_string(op.operation), text);
+    finding.sentence += fmt::format("{}{} spends {}",
+                                    finding.sentence.empty() ? "" : ", ",
+                                    logs::to_string(op.operation),
+                                    text);
     worst = std::max(worst, share);
   }
   if (worst <= 0) return;
-  const Finding shell =
-      Build("host-overhead", worst >= 0.25 ? Severity::kWarning : Severity::kInfo, Confidence::kHigh,
-            "call against kernel");
+  for (const Op& op : s.ops) {
+    if (op.format != "hybridep" || op.span != logs::Span::kApi || op.variant.empty() ||
+        !op.time_us) {
+      continue;
+    }
+    for (const Op& plain : s.ops) {
+      if (plain.file == op.file && plain.run == op.run && plain.operation == op.operation &&
+          plain.span == op.span && plain.variant.empty() && plain.time_us &&
+          plain.format == op.format) {
+        finding.evidence.push_back({op.variant,
+                                    fmt::format("{:.1f} − {:.1f} µs: {:+.0f} µs",
+                                                *op.time_us,
+                                                *plain.time_us,
+                                                *op.time_us - *plain.time_us),
+                                    "call against call"});
+        break;
+      }
+    }
+  }
+  const Finding shell = Build("host-overhead",
+                              worst >= 0.25 ? Severity::kWarning : Severity::kInfo,
+                              Confidence::kHigh,
+                              "call against kernel");
   finding.id = shell.id;
   finding.severity = shell.severity;
   finding.confidence = shell.confidence;
   finding.where = shell.where;
   finding.sentence = "Of the call's time, " + finding.sentence +
                      ": copies, allocation, launch and synchronisation, not the link.";
-  finding.derivation = "API lines time the whole call, kernel lines the device kernels without the "
-                       "synchronisation around them";
+  finding.derivation =
+      "API lines time the whole call, kernel lines the device kernels without the "
+      "synchronisation around them";
   finding.action = worst >= 0.25 ? "Cached handle, no host synchronisation per call, CUDA graphs, "
-                                   "fused permute; warm up before measuring." : "";
+                                   "fused permute; warm up before measuring."
+                                 : "";
   findings.push_back(std::move(finding));
 }
 
@@ -252,13 +310,16 @@ void judge_asymmetry(const Situation& s, Findings& findings) {
     finding.sentence = fmt::format(
         "Combine runs at {:.2f} of dispatch's rate ({} against {} printed){}: bytes do not explain "
         "it.",
-        ratio, gbs(combine.rdma->rate), gbs(dispatch->rdma->rate),
+        ratio,
+        gbs(combine.rdma->rate),
+        gbs(dispatch->rdma->rate),
         dispatch->dtype == "bf16" ? " with the same bytes" : "");
-    finding.action = "On RoCE: congestion, hash collisions or retransmission; try adaptive or static "
-                     "routing and check PFC and DSCP. Else: NIC contention or a poll stall.";
+    finding.action =
+        "On RoCE: congestion, hash collisions or retransmission; try adaptive or static "
+        "routing and check PFC and DSCP. Else: NIC contention or a poll stall.";
     finding.confirm = "out_of_sequence, CNP and PFC pause counters during combine";
-    finding.evidence.push_back({"combine", combine.rdma->sample->source.text,
-                                place(s, combine.rdma->sample->source)});
+    finding.evidence.push_back(
+        {"combine", combine.rdma->sample->source.text, place(s, combine.rdma->sample->source)});
     findings.push_back(std::move(finding));
     return;
   }
@@ -276,7 +337,8 @@ void judge_chunks(const Situation& s, Findings& findings) {
       slowest = fastest = &sample;
       continue;
     }
-    if (sample.source.file != slowest->source.file || sample.operation != slowest->operation) continue;
+    if (sample.source.file != slowest->source.file || sample.operation != slowest->operation)
+      continue;
     if (chunk->second < slowest->settings.at("rdma_chunk")) slowest = &sample;
     if (*sample.rate_gbs > *fastest->rate_gbs) fastest = &sample;
   }
@@ -286,11 +348,16 @@ void judge_chunks(const Situation& s, Findings& findings) {
   if (share > 0.75 || chunk >= fastest->settings.at("rdma_chunk")) return;
   findings.push_back(
       Build("small-messages", Severity::kInfo, Confidence::kHigh, "tuning sweep")
-          .say(fmt::format("RDMA chunk {:g} reaches only {} of the best row (chunk {:g}): {:g} tokens "
-                           "a write are too few to fill the pipe.",
-                           chunk, percent(share), fastest->settings.at("rdma_chunk"), chunk))
+          .say(fmt::format(
+              "RDMA chunk {:g} reaches only {} of the best row (chunk {:g}): {:g} tokens "
+              "a write are too few to fill the pipe.",
+              chunk,
+              percent(share),
+              fastest->settings.at("rdma_chunk"),
+              chunk))
           .because(fmt::format("{:g} × 14336 B = {:.0f} kB a write in bf16 at hidden 7168",
-                               chunk, chunk * 14336 / 1e3))
+                               chunk,
+                               chunk * 14336 / 1e3))
           .fact("slow row", slowest->source.text, place(s, slowest->source))
           .fact("best row", fastest->source.text, place(s, fastest->source)));
 }
@@ -317,26 +384,34 @@ void judge_posting(const Situation& s, Findings& findings) {
     finding.sentence = fmt::format(
         "Bytes over these spans are no transfer rates: {}{}{} on a {} link is impossible{}. A put "
         "does not block: the span is the time to post, not to move.",
-        send ? fmt::format("send {:.0f} GB/s", send_rate) : "", send && combine ? " and " : "",
-        combine ? fmt::format("combine {:.0f} GB/s", combine_rate) : "", gbs(limit),
+        send ? fmt::format("send {:.0f} GB/s", send_rate) : "",
+        send && combine ? " and " : "",
+        combine ? fmt::format("combine {:.0f} GB/s", combine_rate) : "",
+        gbs(limit),
         rating.known() ? "" : " (400 Gb/s NIC assumed)");
-    finding.derivation = fmt::format("{:g} tokens × {:g} B × {:g} nodes{}{}", shape.tokens->value,
-                                     record, shape.nodes->value - 1,
-                                     send ? fmt::format(" / {:g} µs = {:.0f} GB/s", *send, send_rate)
-                                          : "",
-                                     combine ? fmt::format("; × {:g} B / {:g} µs = {:.0f} GB/s", row,
-                                                           *combine, combine_rate)
-                                             : "");
-    finding.evidence.push_back({"record", fmt::format("{:g} B{}", record,
-                                                      shape.hidden && shape.topk ? ""
-                                                      : stated_record ? "" : " (hidden 7168, top-4 "
-                                                                             "assumed)"),
+    finding.derivation = fmt::format(
+        "{:g} tokens × {:g} B × {:g} nodes{}{}",
+        shape.tokens->value,
+        record,
+        shape.nodes->value - 1,
+        send ? fmt::format(" / {:g} µs = {:.0f} GB/s", *send, send_rate) : "",
+        combine ? fmt::format("; × {:g} B / {:g} µs = {:.0f} GB/s", row, *combine, combine_rate)
+                : "");
+    finding.evidence.push_back({"record",
+                                fmt::format("{:g} B{}",
+                                            record,
+                                            shape.hidden && shape.topk ? ""
+                                            : stated_record            ? ""
+                                                                       : " (hidden 7168, top-4 "
+                                                                         "assumed)"),
                                 "arithmetic"});
     finding.evidence.push_back(
         {"least time on the wire",
-         fmt::format("{:.0f} µs at {}", copies * record / limit / 1e3, gbs(limit)), "arithmetic"});
-    finding.action = "Use the window from the first put posted to the last arrival at the target, "
-                     "over all ranks of the link.";
+         fmt::format("{:.0f} µs at {}", copies * record / limit / 1e3, gbs(limit)),
+         "arithmetic"});
+    finding.action =
+        "Use the window from the first put posted to the last arrival at the target, "
+        "over all ranks of the link.";
     findings.push_back(std::move(finding));
   }
 }

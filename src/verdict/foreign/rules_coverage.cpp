@@ -22,8 +22,10 @@ std::string ranges(const std::set<int>& values) {
     const int first = *it;
     int last = first;
     for (++it; it != values.end() && *it == last + 1; ++it) last = *it;
-    out += fmt::format("{}{}", out.empty() ? "" : ", ",
-                       first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+    out +=
+        fmt::format("{}{}",
+                    out.empty() ? "" : ", ",
+                    first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
   }
   return out;
 }
@@ -53,9 +55,13 @@ void missing_ranks(const Situation& s, int file, Findings& findings) {
   }
   findings.push_back(
       Build("ranks-missing", Severity::kInfo, Confidence::kHigh, "paste")
-          .say(fmt::format("Of {} ranks, {} have no complete line{}.", world, ranges(missing),
-                           nodes.empty() ? "" : fmt::format("; node {} is not shown at all, so skew "
-                                                            "between nodes cannot be computed", nodes))));
+          .say(fmt::format("Of {} ranks, {} have no complete line{}.",
+                           world,
+                           ranges(missing),
+                           nodes.empty() ? ""
+                                         : fmt::format("; node {} is not shown at all, so skew "
+                                                       "between nodes cannot be computed",
+                                                       nodes))));
 }
 
 void missing_operations(const Situation& s, int file, Findings& findings) {
@@ -80,18 +86,19 @@ void missing_operations(const Situation& s, int file, Findings& findings) {
   add(fp8, "FP8 dispatch");
   add(bf16, "BF16 dispatch");
   add(combine, "combine");
-  findings.push_back(Build("ranks-missing", Severity::kInfo, Confidence::kHigh, "paste")
-                         .say(fmt::format("No best line for {}: nothing is said about it.", lacks)));
+  findings.push_back(
+      Build("ranks-missing", Severity::kInfo, Confidence::kHigh, "paste")
+          .say(fmt::format("No best line for {}: nothing is said about it.", lacks)));
 }
 
 void truncated(const Situation& s, Findings& findings) {
   if (s.evidence.truncated.empty()) return;
   const auto& first = s.evidence.truncated.front();
-  findings.push_back(
-      Build("ranks-missing", Severity::kInfo, Confidence::kHigh, "cut lines")
-          .say(fmt::format("{} line{} cut or damaged and not used.", s.evidence.truncated.size(),
-                           s.evidence.truncated.size() == 1 ? " is" : "s are"))
-          .fact("first", first.source.text, place(s, first.source)));
+  findings.push_back(Build("ranks-missing", Severity::kInfo, Confidence::kHigh, "cut lines")
+                         .say(fmt::format("{} line{} cut or damaged and not used.",
+                                          s.evidence.truncated.size(),
+                                          s.evidence.truncated.size() == 1 ? " is" : "s are"))
+                         .fact("first", first.source.text, place(s, first.source)));
 }
 
 /// Files that measure the same thing: what changed.
@@ -106,12 +113,19 @@ void compare_files(const Situation& s, Findings& findings) {
   if (!a.has_phases() || !b.has_phases()) return;
   findings.push_back(
       Build("runs-differ", Severity::kInfo, Confidence::kHigh, "two files")
-          .say(fmt::format("{} → {}: pair {:.1f} → {:.1f} µs, dispatch {:.1f} → {:.1f}, combine {:.1f} → "
-                           "{:.1f}, sum of phases {:.0f} → {:.0f} µs.",
-                           s.evidence.files[static_cast<std::size_t>(a.file)].name,
-                           s.evidence.files[static_cast<std::size_t>(b.file)].name, a.pair_us,
-                           b.pair_us, a.dispatch_us, b.dispatch_us, a.combine_us, b.combine_us,
-                           a.phase_sum(), b.phase_sum())));
+          .say(fmt::format(
+              "{} → {}: pair {:.1f} → {:.1f} µs, dispatch {:.1f} → {:.1f}, combine {:.1f} → "
+              "{:.1f}, sum of phases {:.0f} → {:.0f} µs.",
+              s.evidence.files[static_cast<std::size_t>(a.file)].name,
+              s.evidence.files[static_cast<std::size_t>(b.file)].name,
+              a.pair_us,
+              b.pair_us,
+              a.dispatch_us,
+              b.dispatch_us,
+              a.combine_us,
+              b.combine_us,
+              a.phase_sum(),
+              b.phase_sum())));
 }
 
 }  // namespace

@@ -62,42 +62,49 @@ void barrier(const Situation& s, Findings& findings) {
   for (const int slot : slots) {
     if (printers.count(slot) == 0 && missing.count(slot) == 0) silent.insert(slot);
   }
-  Finding finding = Build("timeout", Severity::kCritical,
+  Finding finding = Build("timeout",
+                          Severity::kCritical,
                           missing.empty() ? Confidence::kLow : Confidence::kHigh,
                           missing.empty() ? "barrier" : ranks(missing));
   if (missing.empty()) {
-    finding.sentence = fmt::format("A barrier timed out on {}, but every printed slot is zero: the "
-                                   "lines that name the missing peer are not in the paste.",
-                                   ranks(printers));
+    finding.sentence = fmt::format(
+        "A barrier timed out on {}, but every printed slot is zero: the "
+        "lines that name the missing peer are not in the paste.",
+        ranks(printers));
   } else {
     finding.sentence = fmt::format(
         "{} never arrived at the barrier (or its signal is not visible): {} wait{} for it and {} "
         "the victim{}, not the cause.{}",
         missing.size() == 1 ? fmt::format("Rank {}", join(missing)) : "Ranks " + join(missing),
-        ranks(printers), printers.size() == 1 ? "s" : "", printers.size() == 1 ? "is" : "are",
+        ranks(printers),
+        printers.size() == 1 ? "s" : "",
+        printers.size() == 1 ? "is" : "are",
         printers.size() == 1 ? "" : "s",
-        silent.empty() ? "" : fmt::format(" {} print nothing here: unknown.",
-                                          "Ranks " + join(silent)));
+        silent.empty() ? ""
+                       : fmt::format(" {} print nothing here: unknown.", "Ranks " + join(silent)));
   }
-  finding.derivation = "each rank adds 1024 to its own slot of a peer and each arriving peer takes "
-                       "1024 away: value > 0 at thread t means that peer t has not arrived; ranks are "
-                       "indices inside the NVLink domain, not global ones";
+  finding.derivation =
+      "each rank adds 1024 to its own slot of a peer and each arriving peer takes "
+      "1024 away: value > 0 at thread t means that peer t has not arrived; ranks are "
+      "indices inside the NVLink domain, not global ones";
   if (example != nullptr) {
     finding.evidence.push_back({"line", example->source.text, place(s, example->source)});
   }
   finding.action = missing.empty() ? "Collect the output of all ranks."
-                                   : fmt::format("Look at the stack and log of {}: late, dead or in "
-                                                 "another collective.", ranks(missing));
+                                   : fmt::format(
+                                         "Look at the stack and log of {}: late, dead or in "
+                                         "another collective.",
+                                         ranks(missing));
   finding.confirm = "a stack dump (py-spy, cuda-gdb) of the rank that is missing";
   findings.push_back(std::move(finding));
 }
 
 struct Waits {
-  std::set<int> forwarders;       ///< Global ranks whose forwarder got no header.
-  std::set<int> forwarder_sources;///< Global ranks whose write never came.
+  std::set<int> forwarders;         ///< Global ranks whose forwarder got no header.
+  std::set<int> forwarder_sources;  ///< Global ranks whose write never came.
   std::set<int> receivers;
   std::set<int> source_nodes;
-  std::set<int> nodes;            ///< Nodes of the printers.
+  std::set<int> nodes;  ///< Nodes of the printers.
   std::set<int> rails;
   bool meta_zero = true;
   const Failure* first = nullptr;
@@ -129,7 +136,6 @@ void take_wait(const Situation& s, const Failure& failure, Waits& waits) {
     }
   } else {
     waits.receivers.insert(rank);
-    if (const auto source = field(failure, "src rdma")) waits.source_nodes.insert(*source);
   }
 }
 
@@ -138,10 +144,14 @@ void kernel_waits(const Situation& s, Findings& findings) {
   Waits waits;
   const Failure* any = nullptr;
   for (const Failure& failure : s.evidence.failures) {
-    static const std::set<std::string> kKernel{
-        "deepep-forwarder-meta", "deepep-forwarder-data", "deepep-forwarder-nvl",
-        "deepep-nvl-receiver",   "deepep-rdma-receiver",  "deepep-sender-coordinator",
-        "deepep-rdma-sender",    "deepep-nvl-sender"};
+    static const std::set<std::string> kKernel{"deepep-forwarder-meta",
+                                               "deepep-forwarder-data",
+                                               "deepep-forwarder-nvl",
+                                               "deepep-nvl-receiver",
+                                               "deepep-rdma-receiver",
+                                               "deepep-sender-coordinator",
+                                               "deepep-rdma-sender",
+                                               "deepep-nvl-sender"};
     if (kKernel.count(failure.pattern) == 0) continue;
     if (any == nullptr) any = &failure;
     take_wait(s, failure, waits);
@@ -152,32 +162,44 @@ void kernel_waits(const Situation& s, Findings& findings) {
     finding.where = fmt::format("node {} → node {}", join(waits.source_nodes), join(waits.nodes));
     finding.sentence = fmt::format(
         "The forwarder of {} got no {} from {}: the write or its signal never arrived over RDMA.{}",
-        ranks(waits.forwarders), waits.meta_zero ? "header (meta all 0)" : "further data",
-        waits.forwarder_sources.empty() ? "its source" : ranks(waits.forwarder_sources) +
-            " (same rail)",
-        waits.receivers.empty() ? "" : fmt::format(" The NVL receivers on {} wait downstream: victims.",
-                                                   ranks(waits.receivers)));
+        ranks(waits.forwarders),
+        waits.meta_zero ? "header (meta all 0)" : "further data",
+        waits.forwarder_sources.empty() ? "its source"
+                                        : ranks(waits.forwarder_sources) + " (same rail)",
+        waits.receivers.empty() ? ""
+                                : fmt::format(" The NVL receivers on {} wait downstream: victims.",
+                                              ranks(waits.receivers)));
   } else {
     std::set<int> printers = waits.receivers;
-    finding.sentence = printers.empty()
-        ? fmt::format("{}: a peer's data or credit never came; the printer is its victim.",
-                      any->source.text.substr(0, any->source.text.find(',')))
-        : fmt::format("{} wait for data that never came: victims of a forwarder or sender upstream, "
-                      "whose lines are not in the paste.", ranks(printers));
+    finding.sentence =
+        printers.empty()
+            ? fmt::format("{}: a peer's data or credit never came; the printer is its victim.",
+                          any->source.text.substr(0, any->source.text.find(',')))
+            : fmt::format(
+                  "{} wait for data that never came: victims of a forwarder or sender upstream, "
+                  "whose lines are not in the paste.",
+                  ranks(printers));
   }
   finding.derivation = fmt::format(
       "RDMA is the node, nvl the local index: global rank = RDMA × {:g} + nvl; start and end are "
-      "ring positions, channel is a coordinate: none is a count of errors", per_node(s, *any));
+      "ring positions, channel is a coordinate: none is a count of errors",
+      per_node(s, *any));
   const Failure* shown = waits.first != nullptr ? waits.first : any;
   finding.evidence.push_back({"line", shown->source.text, place(s, shown->source)});
-  finding.evidence.push_back({"printers", fmt::format("nodes {}, local indices {}, {} lines",
-                                                      join(waits.nodes), join(waits.rails),
-                                                      waits.lines), "coordinates"});
+  finding.evidence.push_back({"printers",
+                              fmt::format("nodes {}, local indices {}, {} lines",
+                                          join(waits.nodes),
+                                          join(waits.rails),
+                                          waits.lines),
+                              "coordinates"});
   finding.action = fmt::format(
       "Check the NICs and path of local index {} between the nodes{}; collect the other node's log "
-      "too.", join(waits.rails),
-      waits.source_nodes.empty() ? "" : fmt::format(", direction node {} → node {}",
-                                                    join(waits.source_nodes), join(waits.nodes)));
+      "too.",
+      join(waits.rails),
+      waits.source_nodes.empty()
+          ? ""
+          : fmt::format(
+                ", direction node {} → node {}", join(waits.source_nodes), join(waits.nodes)));
   finding.confirm = "port counters and completion errors on the sending side";
   findings.push_back(std::move(finding));
 }
@@ -195,15 +217,15 @@ void named_sources(const Situation& s, Findings& findings) {
     if (example == nullptr) example = &failure;
   }
   if (waiting.empty()) return;
-  const auto worst = std::ranges::max_element(waiting, [](const auto& a, const auto& b) {
-    return a.second.size() < b.second.size();
-  });
+  const auto worst = std::ranges::max_element(
+      waiting, [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   std::set<int> sources;
   for (const auto& [source, printers] : waiting) sources.insert(source);
   findings.push_back(
       Build("timeout", Severity::kCritical, Confidence::kHigh, ranks(sources))
           .say(fmt::format("Nothing arrived from {}: {} wait{} for it. The printers are victims.",
-                           ranks(sources), ranks(worst->second),
+                           ranks(sources),
+                           ranks(worst->second),
                            worst->second.size() == 1 ? "s" : ""))
           .fact("line", example->source.text, place(s, example->source))
           .act(fmt::format("Look at {}: stack, NIC, whether it entered this call at all.",
@@ -221,78 +243,174 @@ struct Known {
 
 /// Patterns whose meaning needs no arithmetic.
 constexpr Known kMeanings[] = {
-    {"nvshmem-ibgda-fallback", "init-failed", Severity::kCritical, Confidence::kHigh,
+    {"nvshmem-ibgda-fallback",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kHigh,
      "IBGDA did not come up: the GPU may not ring the NIC's doorbell, so NVSHMEM falls back to its "
      "CPU path. Rates of this run are those of the fallback.",
      "Allow the mapping: NVreg_RegistryDwords=\"PeerMappingOverride=1;\" in the NVIDIA driver "
      "options, a privileged container with DEVX, a NIC driver with IBGDA support."},
-    {"nvshmem-ah", "init-failed", Severity::kCritical, Confidence::kHigh,
+    {"nvshmem-ah",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kHigh,
      "NVSHMEM could not create an address handle: on RoCE its address attributes were not "
      "initialised, or the GID index is wrong.",
      "Set the GID index (NVSHMEM_IB_GID_INDEX), update NVSHMEM."},
-    {"nvshmem-dct", "init-failed", Severity::kCritical, Confidence::kMedium,
+    {"nvshmem-dct",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kMedium,
      "NVSHMEM could not create its DCT: the container lacks DEVX or the firmware refuses it.",
      "Privileged container with /dev/infiniband and DEVX; check firmware."},
-    {"nvshmem-transport", "init-failed", Severity::kCritical, Confidence::kMedium,
-     "An NVSHMEM transport failed to initialise.", "See the lines before it for the first cause."},
-    {"nvshmem-failed", "init-failed", Severity::kWarning, Confidence::kMedium,
-     "NVSHMEM reports a failure while starting.", "See the lines before it for the first cause."},
-    {"nvshmem-abort", "init-failed", Severity::kCritical, Confidence::kMedium,
-     "NVSHMEM aborted.", "See the lines before it for the first cause."},
-    {"nvshmem-status", "init-failed", Severity::kCritical, Confidence::kMedium,
-     "NVSHMEM stopped with a non-zero status.", "See the lines before it for the first cause."},
-    {"nvshmem-iomemory", "init-failed", Severity::kWarning, Confidence::kHigh,
-     "Mapping NIC memory into the GPU is not permitted (cudaHostRegister with IoMemory).",
+    {"nvshmem-transport",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kMedium,
+     "An NVSHMEM transport failed to initialise.",
+     "See the lines before it for the first cause."},
+    {"nvshmem-failed",
+     "init-failed",
+     Severity::kWarning,
+     Confidence::kMedium,
+     "NVSHMEM reports a failure while starting.",
+     "See the lines before it for the first cause."},
+    {"nvshmem-abort",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kMedium,
+     "NVSHMEM aborted.",
+     "See the lines before it for the first cause."},
+    {"nvshmem-status",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kMedium,
+     "NVSHMEM stopped with a non-zero status.",
+     "See the lines before it for the first cause."},
+    {"nvshmem-iomemory",
+     "init-failed",
+     Severity::kWarning,
+     Confidence::kHigh,
+     "Mapping the NIC's doorbell into the GPU is not permitted (cudaHostRegister with IoMemory).",
      "PeerMappingOverride=1 in the driver options, or a privileged container."},
-    {"nccl-gin", "init-failed", Severity::kCritical, Confidence::kMedium,
+    {"nccl-gin",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kMedium,
      "NCCL's GPU-initiated network (GIN) could not be set up.",
      "libmlx5 of OFED ≥ 25.x, NCCL ≥ 2.30.4 at compile and run time, not inside graph capture."},
-    {"modify-qp", "init-failed", Severity::kCritical, Confidence::kHigh,
-     "ibv_modify_qp failed: no route between these ports or a wrong GID (110: connection timed out).",
+    {"modify-qp",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kHigh,
+     "ibv_modify_qp failed: no route between these ports or a wrong GID (110: connection timed "
+     "out).",
      "Check GID index and type, VLAN, that both ports are of one fabric; ping between the NICs."},
-    {"register-memory", "init-failed", Severity::kCritical, Confidence::kHigh,
+    {"register-memory",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kHigh,
      "GPU or host memory could not be registered with the NIC.",
      "nvidia-peermem or dmabuf, memlock limit."},
-    {"retry-exceeded", "timeout", Severity::kCritical, Confidence::kHigh,
+    {"retry-exceeded",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kHigh,
      "A queue pair ran out of transport retries: the peer or the path to it is gone, or loses "
-     "packets.", "Check the named peer's port, cables, PFC; raise the IB timeout only to gain time."},
-    {"rnr-exceeded", "timeout", Severity::kCritical, Confidence::kHigh,
-     "The receiver stayed not ready: it posted no receives.", "Look at the receiving rank."},
-    {"completion-error", "timeout", Severity::kCritical, Confidence::kMedium,
-     "A completion came back with an error.", "Decode the status beside the peer it names."},
-    {"hybridep-cq", "init-failed", Severity::kCritical, Confidence::kMedium,
+     "packets.",
+     "Check the named peer's port, cables, PFC; raise the IB timeout only to gain time."},
+    {"rnr-exceeded",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kHigh,
+     "The receiver stayed not ready: it posted no receives.",
+     "Look at the receiving rank."},
+    {"completion-error",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kMedium,
+     "A completion came back with an error.",
+     "Decode the status beside the peer it names."},
+    {"hybridep-cq",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kMedium,
      "HybridEP saw a completion with error (assertion status >= 0): most often a wrong GID or "
-     "traffic class on RoCE.", "Set NCCL_IB_GID_INDEX and NCCL_IB_TC; check the port's state."},
-    {"hybridep-tx-depth", "init-failed", Severity::kCritical, Confidence::kHigh,
+     "traffic class on RoCE.",
+     "Set NCCL_IB_GID_INDEX and NCCL_IB_TC; check the port's state."},
+    {"hybridep-tx-depth",
+     "init-failed",
+     Severity::kCritical,
+     Confidence::kHigh,
      "HybridEP's queue depth 3 · tokens + 1 exceeds 65535: more than 21844 tokens a rank.",
      "Fewer tokens per rank and call."},
-    {"hybridep-allgather", "timeout", Severity::kCritical, Confidence::kMedium,
+    {"hybridep-allgather",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kMedium,
      "HybridEP's all-gather waits for a flag that a peer never wrote.",
      "Find the rank that did not print."},
-    {"deepep-cpu", "timeout", Severity::kCritical, Confidence::kMedium,
-     "The CPU never saw the receive counts of dispatch.", "Look for the rank that is missing."},
-    {"deepep-v2-gin-barrier", "timeout", Severity::kCritical, Confidence::kMedium,
-     "A GIN barrier timed out: a scale-out peer did not arrive.", "Find the rank that did not print."},
-    {"deepep-v2-notify", "timeout", Severity::kCritical, Confidence::kMedium,
-     "Counts of a peer never arrived (notify).", "Find the rank that did not print."},
-    {"deepep-v2-forward", "timeout", Severity::kCritical, Confidence::kMedium,
-     "A forwarding warp waits for a scale-out peer's data.", "Check the path from the named peer."},
-    {"deepep-v2-cpu", "timeout", Severity::kCritical, Confidence::kMedium,
-     "The CPU waits for counts that did not come.", "Find the rank that did not print."},
-    {"deepep-timeout", "timeout", Severity::kCritical, Confidence::kLow,
+    {"deepep-cpu",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kMedium,
+     "The CPU never saw the receive counts of dispatch.",
+     "Look for the rank that is missing."},
+    {"deepep-v2-gin-barrier",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kMedium,
+     "A GIN barrier timed out: a scale-out peer did not arrive.",
+     "Find the rank that did not print."},
+    {"deepep-v2-notify",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kMedium,
+     "Counts of a peer never arrived (notify).",
+     "Find the rank that did not print."},
+    {"deepep-v2-forward",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kMedium,
+     "A forwarding warp waits for a scale-out peer's data.",
+     "Check the path from the named peer."},
+    {"deepep-v2-cpu",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kMedium,
+     "The CPU waits for counts that did not come.",
+     "Find the rank that did not print."},
+    {"deepep-timeout",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kLow,
      "DeepEP timed out waiting for a peer; the printer is the victim.",
      "Collect all ranks' output: who does not print?"},
-    {"torch-watchdog", "timeout", Severity::kCritical, Confidence::kMedium,
+    {"torch-watchdog",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kMedium,
      "A collective timed out: some rank did not take part in it.",
      "Compare the sequence numbers of all ranks: the lowest names the culprit."},
-    {"cuda-illegal-access", "wrong-data", Severity::kCritical, Confidence::kMedium,
+    {"cuda-illegal-access",
+     "wrong-data",
+     Severity::kCritical,
+     Confidence::kMedium,
      "A kernel accessed memory it does not own; figures after that are void.",
      "compute-sanitizer; check buffer sizes and expert ids."},
-    {"cuda-launch-failure", "timeout", Severity::kCritical, Confidence::kLow,
+    {"cuda-launch-failure",
+     "timeout",
+     Severity::kCritical,
+     Confidence::kLow,
      "A kernel trapped: after a DeepEP time-out this is its consequence, not its cause.",
      "Look for the time-out lines before it."},
-    {"correctness-check", "wrong-data", Severity::kCritical, Confidence::kHigh,
-     "The benchmark's own correctness check failed: its figures are void.", "Fix the data first."},
+    {"correctness-check",
+     "wrong-data",
+     Severity::kCritical,
+     Confidence::kHigh,
+     "The benchmark's own correctness check failed: its figures are void.",
+     "Fix the data first."},
 };
 
 void plain_failures(const Situation& s, Findings& findings) {
@@ -307,13 +425,15 @@ void plain_failures(const Situation& s, Findings& findings) {
       ++count;
     }
     if (first == nullptr) continue;
-    findings.push_back(
-        Build(std::string(known.id), known.severity, known.confidence,
-              printers.empty() ? "run" : ranks(printers))
-            .say(std::string(known.sentence))
-            .fact(count == 1 ? "line" : fmt::format("first of {} lines", count), first->source.text,
-                  place(s, first->source))
-            .act(std::string(known.action)));
+    findings.push_back(Build(std::string(known.id),
+                             known.severity,
+                             known.confidence,
+                             printers.empty() ? "run" : ranks(printers))
+                           .say(std::string(known.sentence))
+                           .fact(count == 1 ? "line" : fmt::format("first of {} lines", count),
+                                 first->source.text,
+                                 place(s, first->source))
+                           .act(std::string(known.action)));
   }
 }
 
@@ -330,12 +450,15 @@ void skipped_nics(const Situation& s, Findings& findings) {
   if (first == nullptr) return;
   findings.push_back(
       Build("init-failed", Severity::kCritical, Confidence::kHigh, "NIC names")
-          .say(fmt::format("No usable NIC: NVSHMEM skipped {} device{} ({}) because the names do not "
-                           "start with mlx5. A configuration error, not a performance one.",
-                           devices.size(), devices.size() == 1 ? "" : "s",
-                           fmt::join(devices, ", ")))
+          .say(fmt::format(
+              "No usable NIC: NVSHMEM skipped {} device{} ({}) because the names do not "
+              "start with mlx5. A configuration error, not a performance one.",
+              devices.size(),
+              devices.size() == 1 ? "" : "s",
+              fmt::join(devices, ", ")))
           .fact("line", first->source.text, place(s, first->source))
-          .act("Keep the kernel's mlx5_k names (undo the udev or rdma rename), or use a transport that "
+          .act("Keep the kernel's mlx5_k names (undo the udev or rdma rename), or use a transport "
+               "that "
                "does not filter by name.")
           .confirm("ibv_devices"));
 }
@@ -352,8 +475,10 @@ void cpu_counters(const Situation& s, Findings& findings) {
   if (first == nullptr) return;
   findings.push_back(
       Build("timeout", Severity::kWarning, Confidence::kHigh, ranks(printers))
-          .say(fmt::format("On {} the CPU never saw the receive counts (−1 means not arrived, not a "
-                           "count): a consequence of ranks that did not send.", ranks(printers)))
+          .say(
+              fmt::format("On {} the CPU never saw the receive counts (−1 means not arrived, not a "
+                          "count): a consequence of ranks that did not send.",
+                          ranks(printers)))
           .fact("line", first->source.text, place(s, first->source)));
 }
 

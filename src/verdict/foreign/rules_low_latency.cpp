@@ -19,7 +19,9 @@ namespace {
 using logs::Sample;
 using Ranks = std::map<int, const Sample*>;
 
-double time_of(const Sample* sample) { return *sample->time_us; }
+double time_of(const Sample* sample) {
+  return *sample->time_us;
+}
 
 std::pair<double, double> range(const Ranks& ranks) {
   double low = 1e300;
@@ -48,20 +50,26 @@ std::string workload(const LowLatency& ll) {
   const double masked = tokens * 8 - ll.selections;
   std::string out = fmt::format("{:.0f} selections a rank", ll.selections);
   if (masked / (tokens * 8) < 0.03) {
-    out += masked < 1.5 ? fmt::format(" = {:.0f} tokens × top-8", tokens)
-                        : fmt::format(" = {:.0f} tokens × top-8 less {:.0f} masked", tokens, masked);
+    out += masked < 1.5
+               ? fmt::format(" = {:.0f} tokens × top-8", tokens)
+               : fmt::format(" = {:.0f} tokens × top-8 less {:.0f} masked", tokens, masked);
   }
-  return out + fmt::format(" (hidden {:g}: {:.0f} B dispatched, {:.0f} B combined each)", ll.hidden,
-                           logs::low_latency_message(ll.hidden), logs::bf16_row(ll.hidden));
+  return out + fmt::format(" (hidden {:g}: {:.0f} B dispatched, {:.0f} B combined each)",
+                           ll.hidden,
+                           logs::low_latency_message(ll.hidden),
+                           logs::bf16_row(ll.hidden));
 }
 
 void add_bytes(const Situation& s, const LowLatency& ll, Finding& finding) {
   const auto add = [&](const char* name, double us, double bytes, const Ranks& ranks) {
     if (us <= 0 || bytes <= 0) return;
-    finding.evidence.push_back(
-        {name, fmt::format("{:.2f} MB in {:.1f} µs (mean of {} ranks) = {}", bytes / 1e6, us,
-                           ranks.size(), gbs(bytes / us / 1e3)),
-         place(s, ranks.begin()->second->source)});
+    finding.evidence.push_back({name,
+                                fmt::format("{:.2f} MB in {:.1f} µs (mean of {} ranks) = {}",
+                                            bytes / 1e6,
+                                            us,
+                                            ranks.size(),
+                                            gbs(bytes / us / 1e3)),
+                                place(s, ranks.begin()->second->source)});
   };
   add("pair", ll.pair_us, ll.pair_bytes, ll.pair);
   add("dispatch", ll.dispatch_us, ll.dispatch_bytes, ll.dispatch);
@@ -101,8 +109,8 @@ bool opposite_skew(const Situation& s, const LowLatency& ll, Findings& findings)
   if (by_node) {
     dispatch_gap = d1 - d0;
     combine_gap = c1 - c0;
-    who = fmt::format("node 0: dispatch {:.1f} µs, combine {:.1f}; node 1: {:.1f}, {:.1f}", d0, c0,
-                      d1, c1);
+    who = fmt::format(
+        "node 0: dispatch {:.1f} µs, combine {:.1f}; node 1: {:.1f}, {:.1f}", d0, c0, d1, c1);
   } else {
     const auto by_time = [](const auto& a, const auto& b) {
       return time_of(a.second) < time_of(b.second);
@@ -115,8 +123,12 @@ bool opposite_skew(const Situation& s, const LowLatency& ll, Findings& findings)
     dispatch_gap = time_of(slow->second) - time_of(fast->second);
     combine_gap = time_of(slow_combine->second) - time_of(fast_combine->second);
     who = fmt::format("rank {}: dispatch {:.1f} µs, combine {:.1f}; rank {}: {:.1f}, {:.1f}",
-                      fast->first, time_of(fast->second), time_of(fast_combine->second), slow->first,
-                      time_of(slow->second), time_of(slow_combine->second));
+                      fast->first,
+                      time_of(fast->second),
+                      time_of(fast_combine->second),
+                      slow->first,
+                      time_of(slow->second),
+                      time_of(slow_combine->second));
   }
   const double mean = ll.phase_sum() / 2;
   if (dispatch_gap * combine_gap >= 0 ||
@@ -124,28 +136,34 @@ bool opposite_skew(const Situation& s, const LowLatency& ll, Findings& findings)
     return false;
   }
   const Fair fair = fair_times(ll);
-  Finding finding = Build("skew", Severity::kWarning, Confidence::kHigh,
-                          by_node ? "between nodes" : "between ranks");
+  Finding finding = Build(
+      "skew", Severity::kWarning, Confidence::kHigh, by_node ? "between nodes" : "between ranks");
   finding.sentence = fmt::format(
-      "Entry skew of about {:.0f} µs, not bandwidth: whoever enters dispatch first waits there, the "
+      "Entry skew of about {:.0f} µs, not bandwidth: whoever enters dispatch first waits there, "
+      "the "
       "other waits in combine ({}). All ranks move the same bytes; neither extreme is a link rate.",
-      (std::fabs(dispatch_gap) + std::fabs(combine_gap)) / 2, who);
+      (std::fabs(dispatch_gap) + std::fabs(combine_gap)) / 2,
+      who);
   add_bytes(s, ll, finding);
   const double top = std::max(ll.dispatch_bytes / range(ll.dispatch).first,
-                              ll.combine_bytes / range(ll.combine).first) / 1e3;
+                              ll.combine_bytes / range(ll.combine).first) /
+                     1e3;
   if (by_node) {
     finding.evidence.push_back(
-        {"lower bounds", fmt::format("dispatch ≥ {} (≤ {:.1f} µs), combine ≥ {} (≤ {:.1f} µs)",
-                                     gbs(ll.dispatch_bytes / fair.dispatch / 1e3), fair.dispatch,
-                                     gbs(ll.combine_bytes / fair.combine / 1e3), fair.combine),
+        {"lower bounds",
+         fmt::format("dispatch ≥ {} (≤ {:.1f} µs), combine ≥ {} (≤ {:.1f} µs)",
+                     gbs(ll.dispatch_bytes / fair.dispatch / 1e3),
+                     fair.dispatch,
+                     gbs(ll.combine_bytes / fair.combine / 1e3),
+                     fair.combine),
          "smaller of the two nodes' means"});
     if (ll.nodes && *ll.nodes > 1) {
       const double share = logs::remote_share(*ll.nodes);
-      finding.evidence.push_back(
-          {"wire, if NVLink serves the own node",
-           fmt::format("dispatch ≥ {}, combine ≥ {} per GPU",
-                       gbs(ll.dispatch_bytes / fair.dispatch / 1e3 * share),
-                       gbs(ll.combine_bytes / fair.combine / 1e3 * share)), "arithmetic"});
+      finding.evidence.push_back({"wire, if NVLink serves the own node",
+                                  fmt::format("dispatch ≥ {}, combine ≥ {} per GPU",
+                                              gbs(ll.dispatch_bytes / fair.dispatch / 1e3 * share),
+                                              gbs(ll.combine_bytes / fair.combine / 1e3 * share)),
+                                  "arithmetic"});
     }
   } else if (ll.dispatch_halves.size() >= 2 && ll.combine_halves.size() >= 2) {
     double d = 0;
@@ -160,19 +178,26 @@ bool opposite_skew(const Situation& s, const LowLatency& ll, Findings& findings)
   }
   finding.derivation = fmt::format(
       "differences {:+.0f} µs in dispatch and {:+.0f} µs in combine: one shift explains both{}",
-      dispatch_gap, combine_gap,
-      ll.pair_us > 0 ? fmt::format("; phases sum to {:.0f} µs, the pair takes {:.0f}", ll.phase_sum(),
-                                   ll.pair_us) : "");
-  finding.action = "Judge by the chained pair, or put a barrier before each timed phase; look for what "
-                   "delays the late side (launch, CPU, clocks).";
+      dispatch_gap,
+      combine_gap,
+      ll.pair_us > 0
+          ? fmt::format(
+                "; phases sum to {:.0f} µs, the pair takes {:.0f}", ll.phase_sum(), ll.pair_us)
+          : "");
+  finding.action =
+      "Judge by the chained pair, or put a barrier before each timed phase; look for what "
+      "delays the late side (launch, CPU, clocks).";
   findings.push_back(std::move(finding));
   if (top > 100 && ll.pair_us > 0) {
     findings.push_back(
         Build("exceeds-link", Severity::kWarning, Confidence::kMedium, "phase rates")
-            .say(fmt::format("The highest printed phase rate {} is impossible as a link rate: half of "
-                             "it ({}) would leave a node of two, a 400 Gb/s NIC carries 50 GB/s. It is "
-                             "the late rank's time, which contains no waiting; the pair ran at {}.",
-                             gbs(top), gbs(top / 2), gbs(ll.pair_bytes / ll.pair_us / 1e3)))
+            .say(fmt::format(
+                "The highest printed phase rate {} is impossible as a link rate: half of "
+                "it ({}) would leave a node of two, a 400 Gb/s NIC carries 50 GB/s. It is "
+                "the late rank's time, which contains no waiting; the pair ran at {}.",
+                gbs(top),
+                gbs(top / 2),
+                gbs(ll.pair_bytes / ll.pair_us / 1e3)))
             .because("printed rate × 1/2 (uniform selections over two nodes)"));
   }
   return true;
@@ -185,12 +210,19 @@ bool waiting_in_phases(const Situation& s, const LowLatency& ll, Findings& findi
   if (extra < 0.08 * ll.pair_us) return false;
   Finding finding = Build("skew", Severity::kWarning, Confidence::kHigh, "phases against pair");
   finding.sentence = fmt::format(
-      "The separately timed phases contain at least {:.0f} µs of waiting ({} of the pair): {:.1f} + "
+      "The separately timed phases contain at least {:.0f} µs of waiting ({} of the pair): {:.1f} "
+      "+ "
       "{:.1f} = {:.1f} µs, but the chained pair takes {:.1f} µs. Skew, not a bandwidth defect of "
       "one phase.",
-      extra, percent(extra / ll.pair_us), ll.dispatch_us, ll.combine_us, ll.phase_sum(), ll.pair_us);
-  finding.derivation = "work cannot take longer in pieces than chained; the excess is time spent "
-                       "waiting for late peers";
+      extra,
+      percent(extra / ll.pair_us),
+      ll.dispatch_us,
+      ll.combine_us,
+      ll.phase_sum(),
+      ll.pair_us);
+  finding.derivation =
+      "work cannot take longer in pieces than chained; the excess is time spent "
+      "waiting for late peers";
   add_bytes(s, ll, finding);
   finding.action = "Judge by the pair; align the ranks (barrier) before timing a phase alone.";
   findings.push_back(std::move(finding));
@@ -201,33 +233,42 @@ bool waiting_in_phases(const Situation& s, const LowLatency& ll, Findings& findi
 bool waiting_in_halves(const Situation& s, const LowLatency& ll, Findings& findings) {
   if (ll.dispatch_halves.empty() || ll.pair_us <= 0) return false;
   const auto [d_low, d_high] = range(ll.dispatch_halves);
-  const auto [c_low, c_high] = ll.combine_halves.empty() ? std::pair{0.0, 0.0}
-                                                         : range(ll.combine_halves);
+  const auto [c_low, c_high] =
+      ll.combine_halves.empty() ? std::pair{0.0, 0.0} : range(ll.combine_halves);
   const bool dispatch = d_high >= c_high;
   const double worst = std::max(d_high, c_high);
   if (worst < 1.2 * ll.pair_us) return false;
   const double sel = ll.selections;
   const double dispatch_bytes = sel * logs::low_latency_message(ll.hidden);
   const double combine_bytes = sel * logs::bf16_row(ll.hidden);
-  Finding finding = Build("skew", Severity::kWarning, Confidence::kHigh,
+  Finding finding = Build("skew",
+                          Severity::kWarning,
+                          Confidence::kHigh,
                           dispatch ? "profiled dispatch" : "profiled combine");
   finding.sentence = fmt::format(
       "Waiting, not bandwidth: the profiled {} takes {:.0f} µs, {:.1f} times the whole dispatch + "
       "combine pair ({:.1f} µs at {}). A phase cannot outlast the pair: it contains the wait for "
       "late peers.",
-      dispatch ? "dispatch" : "combine", worst, worst / ll.pair_us, ll.pair_us,
+      dispatch ? "dispatch" : "combine",
+      worst,
+      worst / ll.pair_us,
+      ll.pair_us,
       gbs(ll.pair_bytes / ll.pair_us / 1e3));
   add_bytes(s, ll, finding);
-  finding.evidence.push_back({"profiled dispatch", fmt::format("{:.0f}-{:.0f} µs = {}", d_low, d_high,
-                                                               gbs(dispatch_bytes / d_high / 1e3)),
-                              place(s, ll.dispatch_halves.begin()->second->source)});
+  finding.evidence.push_back(
+      {"profiled dispatch",
+       fmt::format("{:.0f}-{:.0f} µs = {}", d_low, d_high, gbs(dispatch_bytes / d_high / 1e3)),
+       place(s, ll.dispatch_halves.begin()->second->source)});
   if (c_high > 0) {
     finding.evidence.push_back({"profiled combine",
-                                fmt::format("{:.0f}-{:.0f} µs = {} (twice the bytes)", c_low, c_high,
+                                fmt::format("{:.0f}-{:.0f} µs = {} (twice the bytes)",
+                                            c_low,
+                                            c_high,
                                             gbs(combine_bytes / c_high / 1e3)),
                                 place(s, ll.combine_halves.begin()->second->source)});
   }
-  finding.action = "Take the pair; barrier before profiling, or profile all ranks and compare starts.";
+  finding.action =
+      "Take the pair; barrier before profiling, or profile all ranks and compare starts.";
   findings.push_back(std::move(finding));
   return true;
 }
@@ -239,14 +280,22 @@ bool gap_between_kernels(const Situation& s, const LowLatency& ll, Findings& fin
   const double share = gap / ll.pair_us;
   if (share < 0.15) return false;
   const bool large = share >= 0.33;
-  Finding finding = Build("host-overhead", large ? Severity::kWarning : Severity::kInfo,
-                          Confidence::kHigh, "between kernels");
+  Finding finding = Build("host-overhead",
+                          large ? Severity::kWarning : Severity::kInfo,
+                          Confidence::kHigh,
+                          "between kernels");
   finding.sentence = fmt::format(
       "{:.1f} µs of the pair ({}) are not inside its two kernels: {:.1f} + {:.1f} = {:.1f} µs of "
       "{:.1f}.{} In the kernels the ranks move {}, end to end {}.",
-      gap, percent(share), ll.dispatch_us, ll.combine_us, ll.phase_sum(), ll.pair_us,
+      gap,
+      percent(share),
+      ll.dispatch_us,
+      ll.combine_us,
+      ll.phase_sum(),
+      ll.pair_us,
       large ? " Host-bound: launch, CPU, allocation." : "",
-      gbs(ll.pair_bytes / ll.phase_sum() / 1e3), gbs(ll.pair_bytes / ll.pair_us / 1e3));
+      gbs(ll.pair_bytes / ll.phase_sum() / 1e3),
+      gbs(ll.pair_bytes / ll.pair_us / 1e3));
   add_bytes(s, ll, finding);
   const Shape& shape = s.shapes[static_cast<std::size_t>(ll.file)];
   if (ll.nodes && *ll.nodes > 1 && shape.gpus_per_nic() > 1) {
@@ -255,16 +304,21 @@ bool gap_between_kernels(const Situation& s, const LowLatency& ll, Findings& fin
     const double local = rate * logs::remote_share(*ll.nodes);
     finding.evidence.push_back(
         {"each NIC during kernels",
-         fmt::format("{:g} GPUs a NIC: {} if NVLink serves the own node ({} of 400 Gb/s), {} if all "
-                     "peers go by RDMA ({})",
-                     shape.gpus_per_nic(), gbs(local), percent(local / 50),
-                     gbs(rate * (world - 1) / world),
-                     rate * (world - 1) / world > 50.5 ? "more than one 400 Gb/s port carries"
-                                                       : percent(rate * (world - 1) / world / 50)),
+         fmt::format(
+             "{:g} GPUs a NIC: {} if NVLink serves the own node ({} of 400 Gb/s), {} if all "
+             "peers go by RDMA ({})",
+             shape.gpus_per_nic(),
+             gbs(local),
+             percent(local / 50),
+             gbs(rate * (world - 1) / world),
+             rate * (world - 1) / world > 50.5 ? "more than one 400 Gb/s port carries"
+                                               : percent(rate * (world - 1) / world / 50)),
          shape.nics_per_node ? shape.nics_per_node->from : ""});
   }
-  finding.action = large ? "Capture the step in a CUDA graph, keep buffers, pin the process; profile "
-                           "the host between the kernels." : "";
+  finding.action = large
+                       ? "Capture the step in a CUDA graph, keep buffers, pin the process; profile "
+                         "the host between the kernels."
+                       : "";
   findings.push_back(std::move(finding));
   return true;
 }
@@ -273,17 +327,19 @@ bool gap_between_kernels(const Situation& s, const LowLatency& ll, Findings& fin
 void wire_share(const Situation& s, const LowLatency& ll, bool explained, Findings& findings) {
   if (!ll.nodes || *ll.nodes < 2) {
     if (ll.pair_us <= 0 && !ll.has_phases()) return;
-    const double rate = ll.pair_us > 0 ? ll.pair_bytes / ll.pair_us / 1e3
-                                       : (ll.dispatch_bytes + ll.combine_bytes) / ll.phase_sum() / 1e3;
+    const double rate = ll.pair_us > 0
+                            ? ll.pair_bytes / ll.pair_us / 1e3
+                            : (ll.dispatch_bytes + ll.combine_bytes) / ll.phase_sum() / 1e3;
     findings.push_back(
         Build("ranks-missing", Severity::kInfo, Confidence::kMedium, "number of nodes")
-            .say(fmt::format("No statement on RDMA: {}, so nothing says how much left the node. The "
-                             "printed {} counts every selection, local ones included.",
-                             ll.nodes ? "one node" : ll.highest_rank >= 0 && ll.highest_rank < 8
-                                 ? fmt::format("only ranks 0-{} of one server are shown",
-                                               ll.highest_rank)
-                                 : std::string("the number of nodes is not in the input"),
-                             gbs(rate)))
+            .say(fmt::format(
+                "No statement on RDMA: {}, so nothing says how much left the node. The "
+                "printed {} counts every selection, local ones included.",
+                ll.nodes ? "one node"
+                : ll.highest_rank >= 0 && ll.highest_rank < 8
+                    ? fmt::format("only ranks 0-{} are shown and no node count", ll.highest_rank)
+                    : std::string("the number of nodes is not in the input"),
+                gbs(rate)))
             .act("Say it: --set nodes=2."));
     return;
   }
@@ -300,18 +356,32 @@ void wire_share(const Situation& s, const LowLatency& ll, bool explained, Findin
   const double pure = high * nic / limit;
   const bool under = pure < 0.8;
   Finding finding = Build(under ? "underused" : "own-node-counted",
-                          explained ? Severity::kInfo : Severity::kNotice, Confidence::kMedium,
+                          explained ? Severity::kInfo : Severity::kNotice,
+                          Confidence::kMedium,
                           "wire");
   finding.sentence = fmt::format(
-      "{}the pair's {} counts every selection; the wire carries {} per GPU if NVLink serves the own "
+      "{}the pair's {} counts every selection; the wire carries {} per GPU if NVLink serves the "
+      "own "
       "node, {} if all peers go by RDMA (depends on the version): {} or {} of {}{}.",
-      under ? "NIC not saturated: " : "", gbs(rate), gbs(low), gbs(high), percent(share),
-      percent(pure), gbs(limit), rating.known() ? "" : " (one 400 Gb/s NIC assumed)");
+      under ? "NIC not saturated: " : "",
+      gbs(rate),
+      gbs(low),
+      gbs(high),
+      percent(share),
+      percent(pure),
+      gbs(limit),
+      rating.known() ? "" : " (one 400 Gb/s NIC assumed)");
   if (!under) finding.sentence[0] = 'T';
-  finding.derivation = fmt::format("remote share of uniform selections: {:g}/{:g} with NVLink, {:g}/{:g} "
-                                   "without", world - ll.per_node, world, world - 1, world);
-  if (nic > 1) finding.evidence.push_back({"GPUs per NIC", fmt::format("{:g}", nic),
-                                           shape.nics_per_node->from});
+  finding.derivation = fmt::format(
+      "remote share of uniform selections: {:g}/{:g} with NVLink, {:g}/{:g} "
+      "without",
+      world - ll.per_node,
+      world,
+      world - 1,
+      world);
+  if (nic > 1)
+    finding.evidence.push_back(
+        {"GPUs per NIC", fmt::format("{:g}", nic), shape.nics_per_node->from});
   add_bytes(s, ll, finding);
   findings.push_back(std::move(finding));
 }
@@ -339,11 +409,17 @@ void stalls(const Situation& s, const LowLatency& ll, Findings& findings) {
   }
   if (hit == 0 || hit * 2 < seen) return;
   findings.push_back(
-      Build("stalls", Severity::kNotice, Confidence::kHigh, fmt::format("{} of {} ranks", hit, seen))
-          .say(fmt::format("Single iterations stop: max is up to {:.1f} × the mean on {} of {} ranks; "
-                           "the mean lies {:.0f}-{:.0f} % above the minimum. One common hiccup, not a "
-                           "steady limit.",
-                           worst, hit, seen, above_low * 100, above_high * 100))
+      Build(
+          "stalls", Severity::kNotice, Confidence::kHigh, fmt::format("{} of {} ranks", hit, seen))
+          .say(fmt::format(
+              "Single iterations stop: max is up to {:.1f} × the mean on {} of {} ranks; "
+              "the mean lies {:.0f}-{:.0f} % above the minimum. One common hiccup, not a "
+              "steady limit.",
+              worst,
+              hit,
+              seen,
+              above_low * 100,
+              above_high * 100))
           .fact("example", example->source.text, place(s, example->source))
           .confirm("retransmission and pause counters, CPU scheduling, clocks during the run"));
 }
@@ -354,15 +430,17 @@ void slow_rank(const Situation& s, const LowLatency& ll, Findings& findings) {
   for (const auto& [rank, sample] : ll.pair) times.push_back(time_of(sample));
   std::ranges::sort(times);
   const double median = times[times.size() / 2];
-  const auto worst = std::ranges::max_element(ll.pair, [](const auto& a, const auto& b) {
-    return time_of(a.second) < time_of(b.second);
-  });
+  const auto worst = std::ranges::max_element(
+      ll.pair, [](const auto& a, const auto& b) { return time_of(a.second) < time_of(b.second); });
   if (time_of(worst->second) < 1.12 * median) return;
   findings.push_back(
-      Build("slow-rank", Severity::kWarning, Confidence::kHigh, fmt::format("rank {}", worst->first))
+      Build(
+          "slow-rank", Severity::kWarning, Confidence::kHigh, fmt::format("rank {}", worst->first))
           .say(fmt::format("Rank {} takes {:.1f} µs for the pair, {} above the median {:.1f} µs.",
-                           worst->first, time_of(worst->second),
-                           percent(time_of(worst->second) / median - 1), median))
+                           worst->first,
+                           time_of(worst->second),
+                           percent(time_of(worst->second) / median - 1),
+                           median))
           .fact("line", worst->second->source.text, place(s, worst->second->source)));
 }
 

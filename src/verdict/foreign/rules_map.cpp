@@ -51,18 +51,27 @@ void shared_nics(const Situation& s, int file, Findings& findings) {
       const double each = wire * static_cast<double>(most);
       const double best = each * ll->pair_us / best_us;
       finding.sentence += fmt::format(
-          " Each {} carries {} ({:.0f} Gb/s) on average, {} at the fastest iteration{}: NVLink is not "
+          " Each {} carries {} ({:.0f} Gb/s) on average, {} at the fastest iteration{}: NVLink is "
+          "not "
           "the reason.",
-          bond ? "bond" : "NIC", gbs(each), each * 8, gbs(best),
+          bond ? "bond" : "NIC",
+          gbs(each),
+          each * 8,
+          gbs(best),
           bond ? fmt::format("; of 2 × 200 Gb/s that is {}, about one member port's worth",
-                             percent(each / 50)) : fmt::format("; {} of 400 Gb/s", percent(each / 50)));
-      finding.derivation = fmt::format(
-          "{} × remote share {:.2f} × {} GPUs; assumes that NVLink serves the own node",
-          gbs(ll->pair_bytes / ll->pair_us / 1e3), logs::remote_share(*ll->nodes), most);
+                             percent(each / 50))
+               : fmt::format("; {} of 400 Gb/s", percent(each / 50)));
+      finding.derivation =
+          fmt::format("{} × remote share {:.2f} × {} GPUs; assumes that NVLink serves the own node",
+                      gbs(ll->pair_bytes / ll->pair_us / 1e3),
+                      logs::remote_share(*ll->nodes),
+                      most);
     }
     finding.evidence.push_back({"map", first->source.text, place(s, first->source)});
-    finding.action = bond ? "Read both members' port counters, the LAG hash and the UDP source port; "
-                            "at least two QPs a peer." : "One NIC per GPU where the machine has them.";
+    finding.action =
+        bond ? "Read both members' port counters, the LAG hash and the UDP source port; "
+               "at least two QPs a peer."
+             : "One NIC per GPU where the machine has them.";
     findings.push_back(std::move(finding));
   } else {
     findings.push_back(Build("nic-map", Severity::kInfo, Confidence::kHigh, "NIC map")
@@ -109,17 +118,23 @@ void device_ids(const Situation& s, int file, Findings& findings) {
   }
   const bool one_each = distinct.size() == ids.size();
   Finding finding = Build(one_each ? "nic-map" : "nic-shared",
-                          one_each ? Severity::kNotice : Severity::kWarning, Confidence::kHigh,
+                          one_each ? Severity::kNotice : Severity::kWarning,
+                          Confidence::kHigh,
                           "NVSHMEM devices");
   finding.sentence = fmt::format(
-      "{} (local rank → NVSHMEM device index {}): {} distinct of {}. The index counts NVSHMEM's own "
+      "{} (local rank → NVSHMEM device index {}): {} distinct of {}. The index counts NVSHMEM's "
+      "own "
       "list, not mlx5 numbers.{}",
-      one_each ? "Each of the ranks shown has its own NIC" : "Ranks share a NIC", pairs,
-      distinct.size(), ids.size(),
-      missing.empty() ? "" : fmt::format(" Nothing can be said for local ranks {}.",
-                                         fmt::join(missing, ", ")));
+      one_each ? "Each of the ranks shown has its own NIC" : "Ranks share a NIC",
+      pairs,
+      distinct.size(),
+      ids.size(),
+      missing.empty()
+          ? ""
+          : fmt::format(" Nothing can be said for local ranks {}.", fmt::join(missing, ", ")));
   finding.evidence.push_back({"line", first->source.text, place(s, first->source)});
-  finding.action = "Print the device list beside it to name the NICs. No bandwidth statement follows.";
+  finding.action =
+      "Print the device list beside it to name the NICs. No bandwidth statement follows.";
   findings.push_back(std::move(finding));
   if (!missing.empty()) {
     std::set<int> shown_alive;
@@ -131,9 +146,10 @@ void device_ids(const Situation& s, int file, Findings& findings) {
             .say(fmt::format("Local ranks {} have no device line{}; lines may be missing from the "
                              "paste: no sign of a dead rank.",
                              fmt::join(missing, ", "),
-                             shown_alive.empty() ? std::string() :
-                             fmt::format(" ({} took part in bootstrap, so were alive)",
-                                         fmt::join(shown_alive, ", ")))));
+                             shown_alive.empty()
+                                 ? std::string()
+                                 : fmt::format(" ({} took part in bootstrap, so were alive)",
+                                               fmt::join(shown_alive, ", ")))));
   }
 }
 
@@ -154,21 +170,26 @@ void nccl_channels(const Situation& s, int file, Findings& findings) {
   const bool socket = first->value.find("Socket") != std::string::npos;
   Finding finding = Build(nets.size() == 1 ? "one-plane" : "nic-map",
                           nets.size() == 1 || !gdr ? Severity::kWarning : Severity::kInfo,
-                          Confidence::kMedium, "NCCL channels");
+                          Confidence::kMedium,
+                          "NCCL channels");
   finding.sentence =
       nets.size() == 1
-          ? fmt::format("All printed channels use {}: a second port or NIC, if there is one, is idle, "
-                        "which leaves at most half of a two-port card.", *nets.begin())
+          ? fmt::format(
+                "All printed channels use {}: a second port or NIC, if there is one, is idle, "
+                "which leaves at most half of a two-port card.",
+                *nets.begin())
           : fmt::format("The printed channels use {}.", fmt::join(nets, ", "));
   if (socket) {
     finding.sentence += " That is TCP sockets, not RDMA.";
   } else if (!gdr) {
-    finding.sentence += " No GDRDMA suffix: GPU Direct is not in use on them, so data crosses the "
-                        "host bridge and host memory.";
+    finding.sentence +=
+        " No GDRDMA suffix: GPU Direct is not in use on them, so data crosses the "
+        "host bridge and host memory.";
   }
   finding.evidence.push_back({"line", first->source.text, place(s, first->source)});
-  finding.action = "List both ports in NCCL_IB_HCA; load nvidia-peermem or use dmabuf; raise "
-                   "NCCL_NET_GDR_LEVEL if the NIC is behind the same host bridge.";
+  finding.action =
+      "List both ports in NCCL_IB_HCA; load nvidia-peermem or use dmabuf; raise "
+      "NCCL_NET_GDR_LEVEL if the NIC is behind the same host bridge.";
   finding.confirm = "port counters of both ports before and after";
   findings.push_back(std::move(finding));
 }

@@ -19,7 +19,7 @@ namespace {
 using logs::Operation;
 
 constexpr double kFull = 0.85;
-constexpr double kUnder = 0.80;
+constexpr double kUnder = 0.795;  // Prints as 80 %.
 
 /// Operations of a file with a wire rate, the ones a reader asks about first in front.
 std::vector<const Op*> wired(const Situation& s, int file) {
@@ -38,13 +38,20 @@ std::string file_name(const Situation& s, int file) {
 std::string list_wires(const std::vector<const Op*>& ops, const Rating& rating) {
   std::string out;
   std::size_t shown = 0;
+  const bool bests = std::ranges::any_of(ops, [](const Op* op) { return op->variant == "best"; });
+  std::size_t listed = 0;
+  for (const Op* op : ops) listed += bests && op->variant == "average" ? 0 : 1;
   for (const Op* op : ops) {
+    if (bests && op->variant == "average") continue;
     if (++shown > 4) break;
-    out += fmt::format("{}{} {} ({:.0f} Gb/s)", out.empty() ? "" : ", ", op->name(), gbs(*op->wire),
+    out += fmt::format("{}{} {} ({:.0f} Gb/s)",
+                       out.empty() ? "" : ", ",
+                       op->name(),
+                       gbs(*op->wire),
                        *op->wire * 8);
     if (rating.known()) out += fmt::format(" = {}", percent(*op->wire / rating.gbs));
   }
-  if (ops.size() > 4) out += fmt::format(", and {} more", ops.size() - 4);
+  if (listed > 4) out += fmt::format(", and {} more", listed - 4);
   return out;
 }
 
@@ -54,16 +61,18 @@ void add_wire_facts(const Situation& s,
                     double nodes,
                     Finding& finding) {
   for (const Op* op : ops) {
-    finding.evidence.push_back(
-        {op->name(),
-         fmt::format("printed {} (RDMA), wire {} = {:.0f} Gb/s: {}",
-                     gbs(op->rdma->rate), gbs(*op->wire), *op->wire * 8,
-                     share_of_link(rating, *op->wire)),
-         place(s, op->rdma->sample->source)});
+    finding.evidence.push_back({op->name(),
+                                fmt::format("printed {} (RDMA), wire {} = {:.0f} Gb/s: {}",
+                                            gbs(op->rdma->rate),
+                                            gbs(*op->wire),
+                                            *op->wire * 8,
+                                            short_share(rating, *op->wire)),
+                                place(s, op->rdma->sample->source)});
   }
   finding.derivation = fmt::format(
       "wire = printed × (N − 1) / N with N = {:g} nodes: the printed rate counts one copy per "
-      "(token, node), the own node included, which never leaves the node", nodes);
+      "(token, node), the own node included, which never leaves the node",
+      nodes);
 }
 
 struct NvlLimit {
@@ -78,13 +87,15 @@ NvlLimit nvl_limit(const Situation& s, int file) {
   NvlLimit limit;
   if (const auto* gpu = s.evidence.find("gpu", file)) {
     if (const auto* rated = logs::rating_named(logs::RatedPart::kGpu, gpu->value)) {
-      limit = {rated->usable_gbs > 0 ? rated->usable_gbs : rated->gbs * 0.92, rated->gbs,
-               std::string(rated->name), true};
+      limit = {rated->usable_gbs > 0 ? rated->usable_gbs : rated->gbs * 0.92,
+               rated->gbs,
+               std::string(rated->name),
+               true};
       return limit;
     }
   }
   if (const double link = nvlink_from_topology(s.evidence); link > 0) {
-    limit = {link * 0.92, link, "the matrix's NVLink", true};
+    limit = {link * 0.92, link, "the matrix's NVLink (25 GB/s a link at least)", true};
   }
   return limit;
 }
@@ -104,20 +115,104 @@ std::string nvl_sentence(const Situation& s, int file, const std::vector<const O
   if (rate <= 0) return {};
   const NvlLimit limit = nvl_limit(s, file);
   if (limit.known) {
-    return fmt::format(" Scale-up at {} is {} of {} ({} one way): {}.", gbs(rate),
-                       percent(rate / limit.rating), limit.name, gbs(limit.rating),
+    return fmt::format(" Scale-up at {} is {} of {} ({} one way): {}.",
+                       gbs(rate),
+                       percent(rate / limit.rating),
+                       limit.name,
+                       gbs(limit.rating),
                        rate > 0.85 * limit.usable ? "near its limit" : "not the limit");
   }
   if (rate > 0.8 * 160 && rate < 1.1 * 160) {
-    return fmt::format(" NVLink at {} is {} of the ~160 GB/s an H800-class GPU has usable, {} of an "
-                       "H100's 450 (no GPU model in the input).",
-                       gbs(rate), percent(rate / 160), percent(rate / 450));
+    return fmt::format(
+        " NVLink at {} is {} of the ~160 GB/s an H800-class GPU has usable, {} of an "
+        "H100's 450 (no GPU model in the input).",
+        gbs(rate),
+        percent(rate / 160),
+        percent(rate / 450));
   }
   if (rate < 0.8 * 160) {
-    return fmt::format(" NVLink at {} is {} of an H100's 450 GB/s: not the limit on any recent "
-                       "GPU.", gbs(rate), percent(rate / 450));
+    return fmt::format(
+        " NVLink at {} is {} of an H100's 450 GB/s: not the limit on any recent "
+        "GPU.",
+        gbs(rate),
+        percent(rate / 450));
   }
   return {};
+}
+
+/// What more blocks, or half the bytes, changed: tells SM-bound and fixed cost from the link.
+void add_comparisons(const std::vector<const Op*>& ops, Finding& finding) {
+  for (const Op* a : ops) {
+    for (const Op* b : ops) {
+      if (a->operation != b->operation || a->variant != b->variant || a->variant == "average")
+        continue;
+      const auto& sa = a->rdma->sample->settings;
+      const auto& sb = b->rdma->sample->settings;
+      const bool blocks = sa.count("blocks") != 0 && sb.count("blocks") != 0;
+      if (blocks && a->dtype == b->dtype && sa.at("blocks") < sb.at("blocks")) {
+        const double gain = b->rdma->rate / a->rdma->rate;
+        finding.evidence.push_back(
+            {"blocks",
+             fmt::format("{:g} → {:g} blocks ({:.1f} ×) give {:.2f} × the rate{} ({})",
+                         sa.at("blocks"),
+                         sb.at("blocks"),
+                         sb.at("blocks") / sa.at("blocks"),
+                         gain,
+                         gain < 1.15 ? ": not bound by blocks" : "",
+                         a->dtype),
+             "comparison"});
+      }
+      if (a->dtype == "fp8" && b->dtype == "bf16" && a->group == b->group && a->time_us &&
+          b->time_us && *b->time_us > 0 && *a->time_us / *b->time_us > 0.58) {
+        finding.evidence.push_back(
+            {"FP8 against BF16",
+             fmt::format(
+                 "half the bytes take {:.2f} of the time ({:.0f} of {:.0f} µs): a fixed cost "
+                 "per operation, message rate or latency",
+                 *a->time_us / *b->time_us,
+                 *a->time_us,
+                 *b->time_us),
+             a->group.empty() ? "comparison" : a->group});
+      }
+    }
+  }
+}
+
+/// bytes = rate · time, and what they say: the row count per token, and that notify is left out.
+void add_bytes(const Shape& shape, const std::vector<const Op*>& ops, Finding& finding) {
+  for (const Op* op : ops) {
+    const logs::Sample& sample = *op->rdma->sample;
+    if (!sample.time_us || (op->format != "deepep-internode" && op->format != "hybridep" &&
+                            op->format != "mori" && op->format != "table")) {
+      continue;
+    }
+    const double bytes = sample.bytes ? *sample.bytes : *sample.rate_gbs * *sample.time_us * 1e3;
+    const double hidden = shape.hidden ? shape.hidden->value : 7168;
+    const bool fp8 = op->dtype == "fp8" && op->operation != Operation::kCombine;
+    const double row = !fp8                   ? logs::bf16_row(hidden)
+                       : op->format == "mori" ? hidden
+                                              : logs::fp8_row(hidden);
+    const double tokens = shape.tokens ? shape.tokens->value : 4096;
+    std::string text = fmt::format(
+        "{:.1f} MB in {:.0f} µs = {:.0f} rows of {:.0f} B = {:.3f} copies a token ({:g} tokens{}), "
+        "{:.1f} "
+        "MB of it leave the node",
+        bytes / 1e6,
+        *sample.time_us,
+        bytes / row,
+        row,
+        bytes / row / tokens,
+        tokens,
+        shape.tokens ? "" : " assumed",
+        bytes * logs::remote_share(shape.nodes->value) / 1e6);
+    if (sample.notify_us) {
+      text += fmt::format("; the rate leaves out notify ({:.0f} µs): {} with it",
+                          *sample.notify_us,
+                          gbs(bytes / (*sample.time_us + *sample.notify_us) / 1e3));
+    }
+    finding.evidence.push_back({fmt::format("bytes of {}", op->name()), text, "rate × time"});
+    if (finding.evidence.size() > 16) return;
+  }
 }
 
 std::string advice(const Situation& s, int file) {
@@ -125,9 +220,17 @@ std::string advice(const Situation& s, int file) {
       "Look above the wire: NIC shared or wrongly mapped, IBGDA falling back to the CPU, too few "
       "QPs, RoCE traffic class, launch skew.";
   const auto* mapping = s.evidence.find("NVSHMEM_ENABLE_NIC_PE_MAPPING", file);
+  for (const Op* op : s.ops_of(file)) {
+    if (op->format != "hybridep") continue;
+    out =
+        "In this order: RoCE traffic class (everything in priority 0), one QP path or one plane of "
+        "the NIC, small per-token writes with few SMs, chunks that do not fill their waves.";
+    break;
+  }
   if (mapping != nullptr && mapping->value == "1") {
-    out += " NVSHMEM_ENABLE_NIC_PE_MAPPING=1 is set: it is known to put all ranks of a node on one "
-           "NIC under DeepEP; print the mapping.";
+    out +=
+        " NVSHMEM_ENABLE_NIC_PE_MAPPING=1 is set: it is known to put all ranks of a node on one "
+        "NIC under DeepEP; print the mapping.";
   }
   return out;
 }
@@ -137,9 +240,13 @@ std::string sharing_bound(const Shape& shape, const Rating& rating, double wire)
   const double ranks = shape.ranks_per_node ? shape.ranks_per_node->value : 8;
   const double nic = rating.known() ? rating.gbs * shape.gpus_per_nic() : 50;
   if (shape.gpus_per_nic() > 1 || wire * ranks <= nic || wire * 2 > nic) return {};
-  return fmt::format("all {:g} ranks on one NIC would need {}: excluded on {}; 2 to {:.0f} ranks "
-                     "sharing is possible",
-                     ranks, gbs(wire * ranks), gbs(nic), std::floor(nic / wire));
+  return fmt::format(
+      "all {:g} ranks on one NIC would need {}: excluded on {}; {} ranks "
+      "sharing is possible",
+      ranks,
+      gbs(wire * ranks),
+      gbs(nic),
+      nic / wire < 3 ? "2" : fmt::format("2 to {:.0f}", std::floor(nic / wire)));
 }
 
 void judge_file(const Situation& s, int file, Findings& findings) {
@@ -159,8 +266,9 @@ void judge_file(const Situation& s, int file, Findings& findings) {
     id = "saturated";
     verdict = "The NIC is full";
   } else if (share >= kUnder) {
-    verdict = rating.known() ? "The NIC is close to full" : "The NIC is close to full if it is a 400G "
-                                                            "one";
+    verdict = rating.known() ? "The NIC is close to full"
+                             : "The NIC is close to full if it is a 400G "
+                               "one";
     if (wire > 50.5 && !rating.known()) verdict = "The NIC is close to full if it is an 800G one";
   } else {
     id = "underused";
@@ -168,21 +276,28 @@ void judge_file(const Situation& s, int file, Findings& findings) {
     verdict = "The NIC is not saturated";
   }
   Finding finding = Build(id, severity, sure, file_name(s, file));
-  finding.sentence = fmt::format("{}: the wire carries {} per GPU; the highest is {}.{}", verdict,
-                                 list_wires(ops, rating), share_of_link(rating, wire),
+  finding.sentence = fmt::format("{}: the wire carries {} per GPU; the highest is {}.{}",
+                                 verdict,
+                                 list_wires(ops, rating),
+                                 share_of_link(rating, wire),
                                  nvl_sentence(s, file, ops));
   add_wire_facts(s, ops, rating, shape.nodes->value, finding);
-  if (shape.nodes) finding.evidence.push_back({"nodes", fmt::format("{:g}", shape.nodes->value),
-                                               shape.nodes->from});
-  if (rating.known()) finding.evidence.push_back({"NIC rate per GPU", gbs(rating.gbs), rating.from});
+  add_comparisons(ops, finding);
+  add_bytes(shape, ops, finding);
+  if (shape.nodes)
+    finding.evidence.push_back(
+        {"nodes", fmt::format("{:g}", shape.nodes->value), shape.nodes->from});
+  if (rating.known())
+    finding.evidence.push_back({"NIC rate per GPU", gbs(rating.gbs), rating.from});
   if (const auto bound = sharing_bound(shape, rating, wire); !bound.empty() && id == "underused") {
     finding.evidence.push_back({"NIC sharing", bound, "arithmetic"});
   }
   if (shape.gpus_per_nic() > 1) {
-    finding.evidence.push_back({"GPUs per NIC", fmt::format("{:g}: each NIC carries {}",
-                                                            shape.gpus_per_nic(),
-                                                            gbs(wire * shape.gpus_per_nic())),
-                                shape.nics_per_node->from});
+    finding.evidence.push_back(
+        {"GPUs per NIC",
+         fmt::format(
+             "{:g}: each NIC carries {}", shape.gpus_per_nic(), gbs(wire * shape.gpus_per_nic())),
+         shape.nics_per_node->from});
   }
   if (id == "underused") {
     finding.action = advice(s, file);
@@ -204,14 +319,20 @@ void explain_own_node(const Situation& s, int file, Findings& findings) {
   const Op& op = *ops.front();
   const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
   const double limit = rating.known() ? rating.gbs : 50;
-  Finding finding = Build("own-node-counted", Severity::kInfo, Confidence::kHigh, file_name(s, file));
+  Finding finding =
+      Build("own-node-counted", Severity::kInfo, Confidence::kHigh, file_name(s, file));
   finding.sentence = fmt::format(
       "The printed RDMA rate counts tokens that stay on their own node: with {:g} nodes the wire "
       "carries {:.4g} of it ({} printed, {} on the wire). Printed values up to {} are legal on a "
       "{} link.",
-      nodes, share, gbs(op.rdma->rate), gbs(*op.wire), gbs(limit / share), gbs(limit));
-  finding.derivation = fmt::format("(N − 1) / N = {:.4g} for uniform routing over N = {:g} nodes",
-                                   share, nodes);
+      nodes,
+      share,
+      gbs(op.rdma->rate),
+      gbs(*op.wire),
+      gbs(limit / share),
+      gbs(limit));
+  finding.derivation =
+      fmt::format("(N − 1) / N = {:.4g} for uniform routing over N = {:g} nodes", share, nodes);
   finding.evidence.push_back({"nodes", fmt::format("{:g}", nodes), shape.nodes->from});
   findings.push_back(std::move(finding));
 }
@@ -234,14 +355,19 @@ void no_nodes(const Situation& s, int file, Findings& findings) {
   const double limit = rating.known() ? rating.gbs : 50;
   const bool under = high < kUnder * limit;
   Finding finding = Build(under ? "underused" : "own-node-counted",
-                          under ? Severity::kWarning : Severity::kNotice, Confidence::kMedium,
+                          under ? Severity::kWarning : Severity::kNotice,
+                          Confidence::kMedium,
                           file_name(s, file));
   finding.sentence = fmt::format(
       "{} prints {} (RDMA). If that counts the own node, as the peers' benchmarks do, the wire "
       "carries (N−1)/N of it: {} with 2 nodes, {} with 4, {} with 8. At 2 nodes that is {}. The "
       "number of nodes is not in the input.",
-      op->name(), gbs(op->rdma->rate), gbs(low), gbs(op->rdma->rate * 0.75),
-      gbs(op->rdma->rate * 0.875), share_of_link(rating, low));
+      op->name(),
+      gbs(op->rdma->rate),
+      gbs(low),
+      gbs(op->rdma->rate * 0.75),
+      gbs(op->rdma->rate * 0.875),
+      share_of_link(rating, low));
   finding.evidence.push_back({"printed", gbs(op->rdma->rate), place(s, op->rdma->sample->source)});
   finding.action = "Say how many nodes: --set nodes=2.";
   findings.push_back(std::move(finding));
@@ -249,8 +375,22 @@ void no_nodes(const Situation& s, int file, Findings& findings) {
 
 }  // namespace
 
-double nvlink_from_topology(const logs::Evidence&) {
-  return 0;
+double nvlink_from_topology(const logs::Evidence& evidence) {
+  // 25 GB/s a link is the slowest NVLink in use: a lower bound of what the GPU has.
+  constexpr double kPerLink = 25;
+  double most = 0;
+  for (const auto& fact : evidence.topologies) {
+    const auto gpus = fact.topology.of_kind(cluster::DeviceKind::kGpu);
+    for (const std::size_t a : gpus) {
+      for (const std::size_t b : gpus) {
+        const cluster::Path& path = fact.topology.path(a, b);
+        if (a != b && path.kind == cluster::PathKind::kNvlink) {
+          most = std::max(most, path.links * kPerLink);
+        }
+      }
+    }
+  }
+  return most;
 }
 
 void judge_rates(const Situation& s, Findings& findings) {
@@ -269,29 +409,39 @@ void judge_exceeds(const Situation& s, Findings& findings) {
     const double limit = rating.known() ? rating.gbs * (rating.ambiguous ? 2 : 1) : 100;
     if (*op.wire <= limit * 1.03) continue;
     const bool bits = *op.wire / 8 <= limit && *op.wire / 8 > 0.02 * limit && *op.wire > 3 * limit;
-    Finding finding = Build("exceeds-link", Severity::kCritical,
-                            rating.known() ? Confidence::kHigh : Confidence::kMedium, op.name());
+    Finding finding = Build("exceeds-link",
+                            Severity::kCritical,
+                            rating.known() ? Confidence::kHigh : Confidence::kMedium,
+                            op.name());
     finding.sentence = fmt::format(
         "{} cannot have crossed the NIC: {} remain on the wire after the own node is removed, {} "
         "the {} of {}. Refused as a link rate: wrong time span, column, unit or node count.",
-        gbs(op.rdma->rate), gbs(*op.wire), fmt::format("{:.1f} ×", *op.wire / limit),
-        rating.known() ? rating.what : "fastest single NIC", gbs(limit));
+        gbs(op.rdma->rate),
+        gbs(*op.wire),
+        fmt::format("{:.1f} ×", *op.wire / limit),
+        rating.known() ? rating.what : "fastest single NIC",
+        gbs(limit));
     finding.evidence.push_back({"printed", gbs(op.rdma->rate), place(s, op.rdma->sample->source)});
-    finding.action = bits ? "Read as Gb/s it would fit: check the unit."
-                          : "Check which time the rate was divided by and how many nodes took part.";
+    finding.action = bits
+                         ? "Read as Gb/s it would fit: check the unit."
+                         : "Check which time the rate was divided by and how many nodes took part.";
     findings.push_back(std::move(finding));
     if (bits) {
       findings.push_back(
           Build("units", Severity::kWarning, Confidence::kMedium, op.name())
               .say(fmt::format("{} fits no link; {:.1f} Gb/s = {} would. One of the two units is "
-                               "meant.", gbs(op.rdma->rate), op.rdma->rate, gbs(op.rdma->rate / 8))));
+                               "meant.",
+                               gbs(op.rdma->rate),
+                               op.rdma->rate,
+                               gbs(op.rdma->rate / 8))));
     }
   }
 }
 
 void judge_nvlink(const Situation& s, Findings& findings) {
   for (int file = 0; file < static_cast<int>(s.evidence.files.size()); ++file) {
-    const auto ops = s.ops_of(file);
+    auto ops = s.ops_of(file);
+    std::erase_if(ops, [](const Op* op) { return op->format == "deepep-v2"; });
     const double rate = largest_nvl(ops);
     if (rate <= 0) continue;
     const NvlLimit limit = nvl_limit(s, file);
@@ -300,13 +450,17 @@ void judge_nvlink(const Situation& s, Findings& findings) {
     if (limit.known ? rate < 0.85 * limit.usable : !conditional) continue;
     if (limit.known && rate > limit.rating * 1.15) continue;
     const double usable = limit.known ? limit.usable : 160;
-    Finding finding = Build("nvlink-bound", Severity::kNotice,
-                            limit.known ? Confidence::kHigh : Confidence::kMedium, "scale-up link");
-    finding.sentence = fmt::format(
-        "{}the scale-up link is the nearer limit: {} printed is {} of the {} usable{}.",
-        limit.known ? "" : "On an H800-class GPU (the model is not in the input) ", gbs(rate),
-        percent(rate / usable), gbs(usable),
-        limit.known ? fmt::format(" on {}", limit.name) : std::string(" there"));
+    Finding finding = Build("nvlink-bound",
+                            Severity::kNotice,
+                            limit.known ? Confidence::kHigh : Confidence::kMedium,
+                            "scale-up link");
+    finding.sentence =
+        fmt::format("{}the scale-up link is the nearer limit: {} printed is {} of the {} usable{}.",
+                    limit.known ? "" : "On an H800-class GPU (the model is not in the input) ",
+                    gbs(rate),
+                    percent(rate / usable),
+                    gbs(usable),
+                    limit.known ? fmt::format(" on {}", limit.name) : std::string(" there"));
     if (limit.known) finding.sentence[0] = 'T';
     finding.derivation =
         "the printed rate counts the own rank's rows too: the link carries (W−1)/W of it in a "

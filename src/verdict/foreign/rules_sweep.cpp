@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/units.hpp"
+#include "logs/nccl.hpp"
 #include "logs/ratings.hpp"
 #include "logs/text.hpp"
 #include "verdict/foreign/build.hpp"
@@ -40,12 +41,41 @@ const SweepRow* best_row(const Sweep& sweep) {
   return best;
 }
 
-std::optional<int> ranks_of(const Sweep& sweep) {
+/// Peers by the count column: size / (count · element); 0 where it does not tell.
+int ranks_by_count(const Sweep& sweep) {
+  if (sweep.operation != Operation::kAllToAll && sweep.operation != Operation::kAllGather) return 0;
+  const auto type = sweep.settings.find("type");
+  const SweepRow& row = sweep.rows.back();
+  if (type == sweep.settings.end() || !row.count || *row.count <= 0) return 0;
+  const double element = logs::nccl_type_bytes(type->second);
+  const double peers = element > 0 ? row.size_bytes / (*row.count * element) : 0;
+  return peers > 1.5 && peers < 1e5 ? static_cast<int>(std::lround(peers)) : 0;
+}
+
+/// Ranks: as the header lists them, by the count column, else from busbw/algbw, whose two printed
+/// decimals leave a range: within it a multiple of 8 is taken, as machines have 8 GPUs.
+std::optional<int> ranks_of(const Situation& s, const Sweep& sweep) {
+  if (const auto world = s.evidence.number("world", sweep.source.file)) {
+    if (*world >= 2) return static_cast<int>(*world);
+  }
+  for (const Sweep& other : s.evidence.sweeps) {
+    if (other.source.file == sweep.source.file && other.format == "nccl-tests" &&
+        !other.rows.empty()) {
+      if (const int ranks = ranks_by_count(other); ranks > 1) return ranks;
+    }
+  }
   const SweepRow* best = best_row(sweep);
   if (best == nullptr || !best->bus_gbs || *best->rate_gbs <= 0.2) return std::nullopt;
   const bool all_reduce = sweep.operation == Operation::kAllReduce;
   const double ratio = *best->bus_gbs / fine_rate(*best);
   if (all_reduce && std::fabs(ratio - 1) < 0.01) return 2;
+  const double slack = 0.005 / fine_rate(*best);
+  const auto low = logs::ranks_from_bus_ratio(ratio - slack, all_reduce);
+  const auto high = logs::ranks_from_bus_ratio(ratio + slack, all_reduce);
+  if (low && high) {
+    const int multiple = (*low + 7) / 8 * 8;
+    if (multiple >= 8 && multiple <= *high) return multiple;
+  }
   return logs::ranks_from_bus_ratio(ratio, all_reduce);
 }
 
@@ -67,11 +97,15 @@ void wrong_data(const Situation& s, const Sweep& sweep, Findings& findings) {
   }
   if (first == nullptr && !sweep.out_of_bounds_failed) return;
   Finding finding = Build("wrong-data", Severity::kCritical, Confidence::kHigh, title(s, sweep));
-  finding.sentence = first != nullptr
-      ? fmt::format("The benchmark's own check found {:.0f} wrong values at {}: its figures are void.",
-                    *first->wrong, size(first->size_bytes))
-      : "The benchmark reports values out of bounds: its figures are void.";
-  if (first != nullptr) finding.evidence.push_back({"row", first->source.text, place(s, first->source)});
+  finding.sentence =
+      first != nullptr
+          ? fmt::format(
+                "The benchmark's own check found {:.0f} wrong values at {}: its figures are void.",
+                *first->wrong,
+                size(first->size_bytes))
+          : "The benchmark reports values out of bounds: its figures are void.";
+  if (first != nullptr)
+    finding.evidence.push_back({"row", first->source.text, place(s, first->source)});
   finding.action = "Fix the data first: driver, firmware, ordering, GPU memory.";
   findings.push_back(std::move(finding));
 }
@@ -83,7 +117,8 @@ void cliff(const Situation& s, const Sweep& sweep, Findings& findings) {
   for (std::size_t i = 1; i < sweep.rows.size(); ++i) {
     const SweepRow& a = sweep.rows[i - 1];
     const SweepRow& b = sweep.rows[i];
-    if (!a.rate_gbs || !b.rate_gbs || b.size_bytes <= a.size_bytes || a.size_bytes < 65536) continue;
+    if (!a.rate_gbs || !b.rate_gbs || b.size_bytes <= a.size_bytes || a.size_bytes < 65536)
+      continue;
     if (*b.rate_gbs <= 0) continue;
     // A single odd row recovers; a cliff stays.
     double later = 0;
@@ -98,22 +133,31 @@ void cliff(const Situation& s, const Sweep& sweep, Findings& findings) {
     }
   }
   if (before == nullptr) return;
-  Finding finding = Build("size-cliff", Severity::kWarning, Confidence::kHigh,
+  Finding finding = Build("size-cliff",
+                          Severity::kWarning,
+                          Confidence::kHigh,
                           fmt::format("{}, above {}", title(s, sweep), size(before->size_bytes)));
   finding.sentence = fmt::format(
-      "The rate falls from {} at {} to {} at {}, to 1/{:.1f}{}: another path or algorithm above that "
+      "The rate falls from {} at {} to {} at {}, to 1/{:.1f}{}: another path or algorithm above "
+      "that "
       "size, not a full link.",
-      gbs(fine_rate(*before)), size(before->size_bytes), gbs(fine_rate(*after)),
-      size(after->size_bytes), worst,
+      gbs(fine_rate(*before)),
+      size(before->size_bytes),
+      gbs(fine_rate(*after)),
+      size(after->size_bytes),
+      worst,
       before->time_us && after->time_us
           ? fmt::format(" ({:.2f} → {:.2f} ms, {:.1f} × the time for {:.0f} × the bytes)",
-                        *before->time_us / 1e3, *after->time_us / 1e3,
-                        *after->time_us / *before->time_us, after->size_bytes / before->size_bytes)
+                        *before->time_us / 1e3,
+                        *after->time_us / 1e3,
+                        *after->time_us / *before->time_us,
+                        after->size_bytes / before->size_bytes)
           : "");
   finding.evidence.push_back({"last fast row", before->source.text, place(s, before->source)});
   finding.evidence.push_back({"first slow row", after->source.text, place(s, after->source)});
-  finding.action = "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=TUNING shows the switch of algorithm or "
-                   "protocol; compare with NCCL_ALGO and NCCL_PROTO fixed.";
+  finding.action =
+      "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=TUNING shows the switch of algorithm or "
+      "protocol; compare with NCCL_ALGO and NCCL_PROTO fixed.";
   finding.confirm = "PFC and ECN counters during the large sizes";
   findings.push_back(std::move(finding));
 }
@@ -123,8 +167,8 @@ void odd_rows(const Situation& s, const Sweep& sweep, Findings& findings) {
   double worst = 3;
   for (const SweepRow& row : sweep.rows) {
     if (!row.time_us || !row.in_place_time_us || row.size_bytes < 65536) continue;
-    const double ratio = std::max(*row.time_us / *row.in_place_time_us,
-                                  *row.in_place_time_us / *row.time_us);
+    const double ratio =
+        std::max(*row.time_us / *row.in_place_time_us, *row.in_place_time_us / *row.time_us);
     if (ratio > worst) {
       worst = ratio;
       odd = &row;
@@ -133,9 +177,12 @@ void odd_rows(const Situation& s, const Sweep& sweep, Findings& findings) {
   if (odd == nullptr) return;
   findings.push_back(
       Build("stalls", Severity::kNotice, Confidence::kMedium, title(s, sweep))
-          .say(fmt::format("At {} out of place takes {:.0f} µs and in place {:.0f} µs: some iterations "
-                           "stopped; the row is no rate.",
-                           size(odd->size_bytes), *odd->time_us, *odd->in_place_time_us))
+          .say(fmt::format(
+              "At {} out of place takes {:.0f} µs and in place {:.0f} µs: some iterations "
+              "stopped; the row is no rate.",
+              size(odd->size_bytes),
+              *odd->time_us,
+              *odd->in_place_time_us))
           .fact("row", odd->source.text, place(s, odd->source)));
 }
 
@@ -166,12 +213,18 @@ bool one_gpu_path(const Situation& s, const Sweep& sweep, int ranks, Findings& f
   if (rate < 0.6 * 52 || rate > 63) return false;
   findings.push_back(
       Build("pcie-bound", Severity::kNotice, Confidence::kHigh, "one GPU a node")
-          .say(fmt::format("{} ({:.0f} Gb/s) is near the limit of the only path this GPU has: {} of one "
-                           "400 Gb/s NIC, {} of the ~52 GB/s usable of PCIe Gen5 x16. {:g} NICs cannot "
-                           "feed one GPU: their sum needs at least as many GPUs.",
-                           gbs(rate), rate * 8, percent(rate / 50), percent(rate / 52), nics))
-          .because("n = 2 (algbw = busbw), one GPU a process: all data passes one x16 slot, 63 GB/s raw "
-                   "at Gen5")
+          .say(fmt::format(
+              "{} ({:.0f} Gb/s) is near the limit of the only path this GPU has: {} of one "
+              "400 Gb/s NIC, {} of the ~52 GB/s usable of PCIe Gen5 x16. {:g} NICs cannot "
+              "feed one GPU: their sum needs at least as many GPUs.",
+              gbs(rate),
+              rate * 8,
+              percent(rate / 50),
+              percent(rate / 52),
+              nics))
+          .because(
+              "n = 2 (algbw = busbw), one GPU a process: all data passes one x16 slot, 63 GB/s raw "
+              "at Gen5")
           .fact("best row", best->source.text, place(s, best->source))
           .act("Expect one NIC's rate here; use a GPU per NIC to reach the sum."));
   return true;
@@ -183,7 +236,7 @@ void collective_shares(const Situation& s, int file, Findings& findings) {
   Finding finding;
   for (const Sweep& sweep : s.evidence.sweeps) {
     if (sweep.source.file != file || sweep.format != "nccl-tests") continue;
-    const auto ranks = ranks_of(sweep);
+    const auto ranks = ranks_of(s, sweep);
     const SweepRow* best = best_row(sweep);
     if (!ranks || best == nullptr) continue;
     if (one_gpu_path(s, sweep, *ranks, findings)) return;
@@ -192,36 +245,52 @@ void collective_shares(const Situation& s, int file, Findings& findings) {
     const double node = node_rate(sweep, *ranks, per);
     if (node <= 0) continue;
     highest = std::max(highest, node);
-    text += fmt::format("{}{} {} a node each way ({:.1f} Gb/s)", text.empty() ? "" : ", ",
-                        logs::to_string(sweep.operation), gbs(node), node * 8);
+    text += fmt::format("{}{} {} a node each way ({:.1f} Gb/s)",
+                        text.empty() ? "" : ", ",
+                        logs::to_string(sweep.operation),
+                        gbs(node),
+                        node * 8);
     finding.evidence.push_back(
         {logs::to_string(sweep.operation),
-         fmt::format("algbw {:.3f} GB/s, busbw/algbw = {:.4g} → {} ranks; {} a node, {:g} GPUs a node{}",
-                     fine_rate(*best), best->bus_gbs.value_or(0) / fine_rate(*best), *ranks, gbs(node),
-                     per, shape.ranks_per_node ? "" : " assumed"),
+         fmt::format(
+             "algbw {:.3f} GB/s, busbw/algbw = {:.4g} → {} ranks; {} a node, {:g} GPUs a node{}",
+             fine_rate(*best),
+             best->bus_gbs.value_or(0) / fine_rate(*best),
+             *ranks,
+             gbs(node),
+             per,
+             shape.ranks_per_node ? "" : " assumed"),
          place(s, best->source)});
   }
   if (highest <= 0) return;
   const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
   const double limit = rating.known() ? rating.gbs : highest < 0.8 * 12.5 ? 12.5 : 50;
   if (highest >= 0.8 * limit) return;
-  const Finding shell = Build("underused", Severity::kWarning,
-                              rating.known() ? Confidence::kHigh : Confidence::kMedium, "node NICs");
+  const Finding shell = Build("underused",
+                              Severity::kWarning,
+                              rating.known() ? Confidence::kHigh : Confidence::kMedium,
+                              "node NICs");
   finding.id = shell.id;
   finding.severity = shell.severity;
   finding.confidence = shell.confidence;
   finding.where = shell.where;
   finding.sentence = fmt::format(
-      "Not saturated: {}; even a single {:.0f} Gb/s NIC a node would be only {} used{}. {}", text,
-      limit * 8, percent(highest / limit), rating.known() ? "" : " (no NIC rate in the input)",
+      "Not saturated: {}; even a single {:.0f} Gb/s NIC a node would be only {} used{}. {}",
+      text,
+      limit * 8,
+      percent(highest / limit),
+      rating.known() ? "" : " (no NIC rate in the input)",
       finding.evidence.size() > 1
-          ? "Both meet about the same node limit: a network path problem common to them, not a defect "
+          ? "Both meet about the same node limit: a network path problem common to them, not a "
+            "defect "
             "of one collective."
           : "Only one rail or NIC is effective, or data goes through the host.");
-  finding.derivation = "all-reduce (ring): a node's NICs carry about busbw each way; all-to-all: algbw × "
-                       "share of peers on other nodes × GPUs a node";
-  finding.action = "NCCL_DEBUG=INFO: which NET devices, GDRDMA or not, how many channels a NIC; check "
-                   "that every GPU has its NIC.";
+  finding.derivation =
+      "all-reduce (ring): a node's NICs carry about busbw each way; all-to-all: algbw × "
+      "share of peers on other nodes × GPUs a node";
+  finding.action =
+      "NCCL_DEBUG=INFO: which NET devices, GDRDMA or not, how many channels a NIC; check "
+      "that every GPU has its NIC.";
   finding.confirm = "port_xmit_data of every NIC before and after";
   findings.push_back(std::move(finding));
 }
@@ -260,16 +329,22 @@ void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
   const std::string where = sweep.group.empty() ? title(s, sweep) : sweep.group;
   const std::string basis =
       rating.known() ? rating.what
-                     : fmt::format("{:g} Gb/s port (the smallest standard rate that carries it; the "
-                                   "input does not print the rate)", limit * 8);
+                     : fmt::format(
+                           "{:g} Gb/s port (the smallest standard rate that carries it; the "
+                           "input does not print the rate)",
+                           limit * 8);
   if (devices >= 2 && rate > 0.62 * 31.5 && rate < 27 && sweep.format == "osu") {
     findings.push_back(
         Build("pcie-bound", Severity::kNotice, Confidence::kMedium, "PCIe slot")
-            .say(fmt::format("{} over {} ports stays below what one PCIe Gen4 x16 slot carries (~26 GB/s "
-                             "usable, 31.5 raw): the slot is the ceiling for both ports together. That "
-                             "is {} of one {:g} Gb/s port and {} of two.",
-                             gbs(rate), devices, percent(rate / limit), limit * 8,
-                             percent(rate / limit / devices)))
+            .say(fmt::format(
+                "{} over {} ports stays below what one PCIe Gen4 x16 slot carries (~26 GB/s "
+                "usable, 31.5 raw): the slot is the ceiling for both ports together. That "
+                "is {} of one {:g} Gb/s port and {} of two.",
+                gbs(rate),
+                devices,
+                percent(rate / limit),
+                limit * 8,
+                percent(rate / limit / devices)))
             .because("16 GT/s × 16 lanes × 128/130 / 8 = 31.5 GB/s")
             .fact("best row", best->source.text, place(s, best->source))
             .act("Two ports of one card share its slot; use two cards, or Gen5.")
@@ -278,25 +353,32 @@ void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
   }
   const Confidence sure = rating.known() ? Confidence::kHigh : Confidence::kMedium;
   if (share >= 0.85) {
-    findings.push_back(
-        Build("saturated", Severity::kInfo, sure, where)
-            .say(fmt::format("Healthy: {:.4g} Gb/s = {} is {} of a {}.", rate * 8, gbs(rate),
-                             percent(share), basis))
-            .fact("best row", best->source.text, place(s, best->source)));
+    findings.push_back(Build("saturated", Severity::kInfo, sure, where)
+                           .say(fmt::format("Healthy: {:.4g} Gb/s = {} is {} of a {}.",
+                                            rate * 8,
+                                            gbs(rate),
+                                            percent(share),
+                                            basis))
+                           .fact("best row", best->source.text, place(s, best->source)));
   } else if (share < 0.8) {
     findings.push_back(
-        Build("underused", rating.known() ? Severity::kWarning : Severity::kInfo,
-              rating.known() ? sure : Confidence::kLow, where)
-            .say(fmt::format("{:.4g} Gb/s = {} is {} of a {}.", rate * 8, gbs(rate), percent(share),
-                             basis))
+        Build("underused",
+              rating.known() ? Severity::kWarning : Severity::kInfo,
+              rating.known() ? sure : Confidence::kLow,
+              where)
+            .say(fmt::format(
+                "{:.4g} Gb/s = {} is {} of a {}.", rate * 8, gbs(rate), percent(share), basis))
             .fact("best row", best->source.text, place(s, best->source))
-            .act("Larger messages, more QPs, the NIC nearest to the memory; say the port's rate: --set "
+            .act("Larger messages, more QPs, the NIC nearest to the memory; say the port's rate: "
+                 "--set "
                  "rate=…"));
   } else {
-    findings.push_back(
-        Build("own-node-counted", Severity::kInfo, sure, where)
-            .say(fmt::format("{:.4g} Gb/s = {} is {} of a {}: close to full.", rate * 8, gbs(rate),
-                             percent(share), basis)));
+    findings.push_back(Build("own-node-counted", Severity::kInfo, sure, where)
+                           .say(fmt::format("{:.4g} Gb/s = {} is {} of a {}: close to full.",
+                                            rate * 8,
+                                            gbs(rate),
+                                            percent(share),
+                                            basis)));
     findings.back().id = "saturated";
     findings.back().confidence = Confidence::kLow;
   }
@@ -319,11 +401,11 @@ void perftest_rows(const Situation& s, const Sweep& sweep, Findings& findings) {
     if (row.message_rate && row.rate_gbs && *row.rate_gbs > 0.01 && *row.message_rate > 0) {
       const double again = *row.message_rate * row.size_bytes / 1e9;
       if (std::fabs(again / *row.rate_gbs - 1) > 0.02) {
-        findings.push_back(
-            Build("rate-mismatch", Severity::kWarning, Confidence::kHigh, where)
-                .say(fmt::format("Message rate × size = {} but the row prints {}.", gbs(again),
-                                 gbs(*row.rate_gbs)))
-                .fact("row", row.source.text, place(s, row.source)));
+        findings.push_back(Build("rate-mismatch", Severity::kWarning, Confidence::kHigh, where)
+                               .say(fmt::format("Message rate × size = {} but the row prints {}.",
+                                                gbs(again),
+                                                gbs(*row.rate_gbs)))
+                               .fact("row", row.source.text, place(s, row.source)));
         break;
       }
     }
@@ -335,7 +417,9 @@ void perftest_rows(const Situation& s, const Sweep& sweep, Findings& findings) {
     findings.push_back(
         Build("short-run", Severity::kNotice, Confidence::kHigh, where)
             .say(fmt::format("{:.0f} iterations of {} last {:.1f} ms: too short for a verdict.",
-                             *best->iterations, size(best->size_bytes), ms))
+                             *best->iterations,
+                             size(best->size_bytes),
+                             ms))
             .act("Run again with -D 10.")
             .fact("row", best->source.text, place(s, best->source)));
   }
@@ -343,7 +427,8 @@ void perftest_rows(const Situation& s, const Sweep& sweep, Findings& findings) {
     findings.push_back(
         Build("stalls", Severity::kNotice, Confidence::kMedium, where)
             .say(fmt::format("Unstable: the average is {} of the peak ({:.4g} of {:.4g} Gb/s).",
-                             percent(*best->rate_gbs / *best->peak_gbs), *best->rate_gbs * 8,
+                             percent(*best->rate_gbs / *best->peak_gbs),
+                             *best->rate_gbs * 8,
                              *best->peak_gbs * 8))
             .fact("row", best->source.text, place(s, best->source)));
   }
@@ -371,11 +456,18 @@ void fixed_cost(const Situation& s, const Sweep& sweep, Findings& findings) {
   if (fits * 10 < rows * 7 || below == nullptr || above == nullptr || cost > 1000) return;
   findings.push_back(
       Build("small-messages", Severity::kInfo, Confidence::kHigh, title(s, sweep))
-          .say(fmt::format("Small sizes are latency-bound: each message costs about {:.1f} µs before its "
-                           "bytes (one operation in flight); half the plateau is reached between {} and "
-                           "{}. Not a link fault.", cost, size(below->size_bytes), size(above->size_bytes)))
-          .because(fmt::format("time = {:.1f} µs + bytes / {}: fits {} of {} rows", cost,
-                               gbs(*best->rate_gbs), fits, rows))
+          .say(fmt::format(
+              "Small sizes are latency-bound: each message costs about {:.1f} µs before its "
+              "bytes (one operation in flight); half the plateau is reached between {} and "
+              "{}. Not a link fault.",
+              cost,
+              size(below->size_bytes),
+              size(above->size_bytes)))
+          .because(fmt::format("time = {:.1f} µs + bytes / {}: fits {} of {} rows",
+                               cost,
+                               gbs(*best->rate_gbs),
+                               fits,
+                               rows))
           .act("More operations in flight (queue depth, QPs) to fill the pipe at small sizes."));
 }
 
@@ -395,7 +487,8 @@ std::vector<std::pair<double, double>> ratios(const Sweep& a, const Sweep& b) {
 }
 
 std::string span_of(const std::vector<std::pair<double, double>>& pairs) {
-  const auto [low, high] = std::ranges::minmax_element(pairs, {}, &std::pair<double, double>::second);
+  const auto [low, high] =
+      std::ranges::minmax_element(pairs, {}, &std::pair<double, double>::second);
   return fmt::format("{:.2f}-{:.2f} ×", low->second, high->second);
 }
 
@@ -409,9 +502,12 @@ void rails(const Situation& s, const Sweep& aligned, const Sweep& cross, Finding
   const double limit = 50;
   Finding finding = Build("cross-rail", Severity::kWarning, Confidence::kHigh, "all sizes");
   finding.sentence = fmt::format(
-      "Cross-rail traffic runs at {} of rail-aligned traffic at every size ({} faster aligned): the "
+      "Cross-rail traffic runs at {} of rail-aligned traffic at every size ({} faster aligned): "
+      "the "
       "path decides (incast, cross-rail hops), not the message size. Best {} across, {} aligned.",
-      percent(*top_c->rate_gbs / *top_a->rate_gbs), span_of(pairs), gbs(*top_c->rate_gbs),
+      percent(*top_c->rate_gbs / *top_a->rate_gbs),
+      span_of(pairs),
+      gbs(*top_c->rate_gbs),
       gbs(*top_a->rate_gbs));
   const Rating& rating = s.ratings[static_cast<std::size_t>(aligned.source.file)];
   const double basis = rating.known() ? rating.gbs : limit;
@@ -419,17 +515,23 @@ void rails(const Situation& s, const Sweep& aligned, const Sweep& cross, Finding
     for (const SweepRow& row : aligned.rows) {
       if (row.size_bytes != bytes) continue;
       finding.evidence.push_back(
-          {size(bytes), fmt::format("aligned {} ({} of {}), cross {} ({}); {:.2f} ×; {:.2f} and {:.2f} M "
-                                    "messages/s",
-                                    gbs(*row.rate_gbs), percent(*row.rate_gbs / basis), gbs(basis),
-                                    gbs(*row.rate_gbs / ratio), percent(*row.rate_gbs / ratio / basis),
-                                    ratio, *row.rate_gbs * 1e3 / bytes,
-                                    *row.rate_gbs / ratio * 1e3 / bytes),
+          {size(bytes),
+           fmt::format("aligned {} ({} of {}), cross {} ({}); {:.2f} ×; {:.2f} and {:.2f} M "
+                       "messages/s",
+                       gbs(*row.rate_gbs),
+                       percent(*row.rate_gbs / basis),
+                       gbs(basis),
+                       gbs(*row.rate_gbs / ratio),
+                       percent(*row.rate_gbs / ratio / basis),
+                       ratio,
+                       *row.rate_gbs * 1e3 / bytes,
+                       *row.rate_gbs / ratio * 1e3 / bytes),
            place(s, row.source)});
     }
   }
   finding.derivation = rating.known() ? rating.from : "share of a 400 Gb/s NIC per GPU (assumed)";
-  finding.action = "Send along rails only (same local index on every node) and forward inside the node.";
+  finding.action =
+      "Send along rails only (same local index on every node) and forward inside the node.";
   findings.push_back(std::move(finding));
 }
 
@@ -458,23 +560,32 @@ void two_libraries(const Situation& s, const Sweep& a, const Sweep& b, Findings&
     }
   }
   const SweepRow& row = slow.rows.back();
-  const double factor = row.time_us && row.rate_gbs
-                            ? *row.rate_gbs * *row.time_us * 1e3 / row.size_bytes : 1;
-  Finding finding = Build("software-bound", Severity::kNotice, Confidence::kHigh,
+  const double factor =
+      row.time_us && row.rate_gbs ? *row.rate_gbs * *row.time_us * 1e3 / row.size_bytes : 1;
+  Finding finding = Build("software-bound",
+                          Severity::kNotice,
+                          Confidence::kHigh,
                           slow.settings.count("column") ? slow.settings.at("column") : slow.title);
   finding.sentence = fmt::format(
-      "Not a link fault: on the same links {} reaches {} at {} where {} stays at {} ({:.1f} × apart), so "
+      "Not a link fault: on the same links {} reaches {} at {} where {} stays at {} ({:.1f} × "
+      "apart), so "
       "the slower implementation is the limit.{}",
       fast.settings.count("column") ? fast.settings.at("column") : fast.title,
-      gbs(fast.rows.back().rate_gbs.value_or(0)), size(last->first),
+      gbs(fast.rows.back().rate_gbs.value_or(0)),
+      size(last->first),
       slow.settings.count("column") ? slow.settings.at("column") : slow.title,
-      gbs(slow.rows.back().rate_gbs.value_or(0)), ratio,
-      cross_low > 0 ? fmt::format(" Below {}-{} it is the faster one.", size(cross_low),
-                                  size(cross_high)) : "");
+      gbs(slow.rows.back().rate_gbs.value_or(0)),
+      ratio,
+      cross_low > 0
+          ? fmt::format(" Below {}-{} it is the faster one.", size(cross_low), size(cross_high))
+          : "");
   if (slope(slow) > 0 && slope(fast) > 0) {
-    finding.derivation = fmt::format("slope between the last two sizes: {} and {}; printed rates count "
-                                     "{:.2g} × the size column (peers)", gbs(slope(slow)),
-                                     gbs(slope(fast)), factor);
+    finding.derivation = fmt::format(
+        "slope between the last two sizes: {} and {}; printed rates count "
+        "{:.2g} × the size column (peers)",
+        gbs(slope(slow)),
+        gbs(slope(fast)),
+        factor);
   }
   finding.evidence.push_back({"last row", row.source.text, place(s, row.source)});
   findings.push_back(std::move(finding));

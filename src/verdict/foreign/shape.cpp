@@ -78,8 +78,8 @@ void infer_from_ratio(Shape& shape) {
                                     shape.fits.front().expected),
                         true};
     if (!shape.ranks_per_node) {
-      shape.ranks_per_node = Known{static_cast<double>(shape.fits.front().ranks_per_node),
-                                   "the same ratio", true};
+      shape.ranks_per_node =
+          Known{static_cast<double>(shape.fits.front().ranks_per_node), "the same ratio", true};
     }
   }
 }
@@ -98,10 +98,11 @@ void infer_from_bytes(const std::vector<Op>& ops, int file, Shape& shape) {
     for (const int nodes : {2, 3, 4, 6, 8, 12, 16}) {
       const double expected = logs::expected_copies(experts, shape.topk->value, nodes);
       if (std::fabs(copies / expected - 1) < 0.03) {
-        shape.nodes = Known{static_cast<double>(nodes),
-                            fmt::format("{:.3f} node copies per token, {} nodes give {:.3f}",
-                                        copies, nodes, expected),
-                            true};
+        shape.nodes = Known{
+            static_cast<double>(nodes),
+            fmt::format(
+                "{:.3f} node copies per token, {} nodes give {:.3f}", copies, nodes, expected),
+            true};
         return;
       }
     }
@@ -112,8 +113,8 @@ void complete_world(Shape& shape) {
   if (shape.nodes && shape.ranks_per_node && !shape.world) {
     shape.world = Known{shape.nodes->value * shape.ranks_per_node->value, "nodes × ranks", true};
   } else if (shape.world && shape.nodes && !shape.ranks_per_node) {
-    shape.ranks_per_node = Known{std::max(1.0, std::floor(shape.world->value / shape.nodes->value)),
-                                 "world / nodes", true};
+    shape.ranks_per_node = Known{
+        std::max(1.0, std::floor(shape.world->value / shape.nodes->value)), "world / nodes", true};
   } else if (shape.world && shape.ranks_per_node && !shape.nodes) {
     const double nodes = shape.world->value / shape.ranks_per_node->value;
     if (nodes >= 1 && nodes == std::floor(nodes)) {
@@ -133,7 +134,8 @@ void infer_nics(const Evidence& evidence, int file, Shape& shape) {
     ranks.insert(*mapping.rank);
   }
   if (ranks.size() >= 2 && ranks.size() <= 8) {
-    shape.nics_per_node = Known{static_cast<double>(devices.size()), "NIC per rank as printed", true};
+    shape.nics_per_node =
+        Known{static_cast<double>(devices.size()), "NIC per rank as printed", true};
   }
 }
 
@@ -141,15 +143,15 @@ void infer_nics(const Evidence& evidence, int file, Shape& shape) {
 
 Shape make_shape(const Evidence& evidence, const std::vector<Op>& ops, int file) {
   Shape shape;
-  static constexpr std::array<std::pair<std::string_view, std::optional<Known> Shape::*>, 8> kFields{
-      {{"nodes", &Shape::nodes},
-       {"ranks_per_node", &Shape::ranks_per_node},
-       {"world", &Shape::world},
-       {"tokens", &Shape::tokens},
-       {"hidden", &Shape::hidden},
-       {"topk", &Shape::topk},
-       {"experts", &Shape::experts},
-       {"nics_per_node", &Shape::nics_per_node}}};
+  static constexpr std::array<std::pair<std::string_view, std::optional<Known> Shape::*>, 8>
+      kFields{{{"nodes", &Shape::nodes},
+               {"ranks_per_node", &Shape::ranks_per_node},
+               {"world", &Shape::world},
+               {"tokens", &Shape::tokens},
+               {"hidden", &Shape::hidden},
+               {"topk", &Shape::topk},
+               {"experts", &Shape::experts},
+               {"nics_per_node", &Shape::nics_per_node}}};
   for (const auto& [key, field] : kFields) shape.*field = stated(evidence, key, file);
   if (!shape.ranks_per_node) shape.ranks_per_node = stated(evidence, "gpus_per_node", file);
   // DeepEP's tests limit groups to the node count below five nodes.
@@ -186,10 +188,10 @@ Rating make_rating(const Evidence& evidence, const Shape& shape, int file) {
   if (rate != nullptr) {
     // Two different rates in prose settle nothing.
     const auto all = evidence.find_all("rate", file);
-    const bool conflict = rate->origin == Origin::kProse &&
-                          std::ranges::any_of(all, [&](const ConfigFact* other) {
-                            return other->origin == Origin::kProse && other->value != rate->value;
-                          });
+    const bool conflict =
+        rate->origin == Origin::kProse && std::ranges::any_of(all, [&](const ConfigFact* other) {
+          return other->origin == Origin::kProse && other->value != rate->value;
+        });
     const auto number = logs::whole_number(rate->value);
     if (number && number->value > 0 && !conflict) {
       set(number->value, fmt::format("{:g} Gb/s NIC", number->value * 8), *rate);
@@ -201,8 +203,8 @@ Rating make_rating(const Evidence& evidence, const Shape& shape, int file) {
     if (number && number->value > 0) {
       const auto nominal = logs::smallest_fitting_rate(number->value);
       if (nominal) {
-        set(*nominal, fmt::format("{:g} Gb/s NIC (smallest that carries the measured {} )",
-                                  *nominal * 8, gbs(number->value)), *ceiling);
+        set(*nominal, fmt::format("{:g} Gb/s NIC", *nominal * 8), *ceiling);
+        rating.ceiling = number->value / share;
         return rating;
       }
     }

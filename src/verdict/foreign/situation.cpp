@@ -25,7 +25,8 @@ bool is_op_sample(const Sample& sample) {
 }
 
 auto key_of(const Sample& s) {
-  return std::tuple(s.source.file, s.group, s.run, s.format, s.operation, s.variant, s.span, s.dtype);
+  return std::tuple(
+      s.source.file, s.group, s.run, s.format, s.operation, s.variant, s.span, s.dtype);
 }
 
 /// Of a tuning sweep only the log's own choice counts, or the fastest row where it made none.
@@ -100,9 +101,9 @@ double Shape::gpus_per_nic() const {
 std::string Op::name() const {
   std::string out = logs::to_string(operation);
   if (operation == logs::Operation::kUnknown) out = "best row";
-  if (!variant.empty()) out = variant == "best" || variant == "average"
-                                  ? fmt::format("{} {}", variant, out)
-                                  : fmt::format("{} {}", out, variant);
+  if (!variant.empty())
+    out = variant == "best" || variant == "average" ? fmt::format("{} {}", variant, out)
+                                                    : fmt::format("{} {}", out, variant);
   if (!dtype.empty()) out += fmt::format(" ({})", dtype);
   if (span == logs::Span::kKernel && format == "hybridep") out += " kernel";
   if (span == logs::Span::kApi && format == "hybridep") out += " API";
@@ -156,20 +157,45 @@ std::string place(const Situation& situation, const logs::Source& source) {
 
 std::string share_of_link(const Rating& rating, double wire) {
   if (rating.known()) {
-    return fmt::format("{} of the {} ({})", percent(wire / rating.gbs), rating.what, gbs(rating.gbs));
+    return fmt::format("{} of the {} ({}){}",
+                       percent(wire / rating.gbs),
+                       rating.what,
+                       gbs(rating.gbs),
+                       rating.ceiling > 0 ? fmt::format(", {} of the {} measured on the bare link",
+                                                        percent(wire / rating.ceiling),
+                                                        gbs(rating.ceiling))
+                                          : "");
   }
   if (wire > 50.5) {
-    return fmt::format("more than a 400 Gb/s NIC (50 GB/s) carries, {} of an 800 Gb/s one (no NIC "
-                       "rate in the input)",
-                       percent(wire / 100));
+    return fmt::format(
+        "more than a 400 Gb/s NIC (50 GB/s) carries, {} of an 800 Gb/s one (no NIC "
+        "rate in the input)",
+        percent(wire / 100));
   }
-  return fmt::format("{} of a 400 Gb/s NIC (50 GB/s), {} of an 800 Gb/s one (no NIC rate in the "
-                     "input)",
-                     percent(wire / 50),
-                     percent(wire / 100));
+  return fmt::format(
+      "{} of a 400 Gb/s NIC (50 GB/s), {} of an 800 Gb/s one (no NIC rate in the "
+      "input)",
+      percent(wire / 50),
+      percent(wire / 100));
+}
+
+std::string short_share(const Rating& rating, double wire) {
+  if (rating.known() && rating.ceiling > 0) {
+    return fmt::format("{} of the rating, {} of the measured {}",
+                       percent(wire / rating.gbs),
+                       percent(wire / rating.ceiling),
+                       gbs(rating.ceiling));
+  }
+  if (rating.known()) return fmt::format("{} of the rating", percent(wire / rating.gbs));
+  if (wire > 50.5) return fmt::format("beyond 400G, {} of 800G", percent(wire / 100));
+  return fmt::format("{} of 400G, {} of 800G", percent(wire / 50), percent(wire / 100));
 }
 
 double deciding_share(const Rating& rating, double wire) {
+  // 0.9 of a measured ceiling is as full as 0.85 of a rating.
+  if (rating.known() && rating.ceiling > 0) {
+    return std::max(wire / rating.gbs, wire / rating.ceiling * 0.85 / 0.9);
+  }
   if (rating.known()) return wire / rating.gbs;
   return wire > 50.5 ? wire / 100 : wire / 50;
 }

@@ -18,8 +18,8 @@ namespace shunt::verdict::foreign {
 /// A number and how it is known.
 struct Known {
   double value = 0;
-  std::string from;      ///< "--set", "line 3: …", "RDMA/NVL ratio 0.306"
-  bool inferred = false; ///< Follows from other numbers, not stated.
+  std::string from;       ///< "--set", "line 3: …", "RDMA/NVL ratio 0.306"
+  bool inferred = false;  ///< Follows from other numbers, not stated.
 };
 
 struct Shape {
@@ -31,19 +31,19 @@ struct Shape {
   std::optional<Known> topk;
   std::optional<Known> experts;
   std::optional<Known> nics_per_node;
-  std::optional<double> ratio;          ///< Printed RDMA/NVL of the file.
-  std::vector<logs::RatioFit> fits;     ///< Shapes that the ratio allows, whatever was stated.
+  std::optional<double> ratio;       ///< Printed RDMA/NVL of the file.
+  std::vector<logs::RatioFit> fits;  ///< Shapes that the ratio allows, whatever was stated.
 
   [[nodiscard]] double gpus_per_nic() const;
 };
 
 /// What one GPU's share of the NICs can carry, one direction.
 struct Rating {
-  double gbs = 0;            ///< 0: unknown.
-  std::string what;          ///< "400 Gb/s NIC"
-  std::string from;          ///< Where it is said.
-  bool measured = false;     ///< A measured ceiling, not a rating.
-  bool ambiguous = false;    ///< Bond or dual plane: twice as much is possible.
+  double gbs = 0;          ///< 0: unknown.
+  std::string what;        ///< "400 Gb/s NIC"
+  std::string from;        ///< Where it is said.
+  double ceiling = 0;      ///< A measured rate of the bare link, 0: none.
+  bool ambiguous = false;  ///< Bond or dual plane: twice as much is possible.
   [[nodiscard]] bool known() const { return gbs > 0; }
 };
 
@@ -91,7 +91,10 @@ struct Situation {
 [[nodiscard]] std::string place(const Situation& situation, const logs::Source& source);
 /// "25.8 % of the 400 Gb/s NIC (50 GB/s)", or against 400 and 800 Gb/s where no rating is known.
 [[nodiscard]] std::string share_of_link(const Rating& rating, double wire);
-/// The share that decides: of the rating, else of a 400 Gb/s link if that can carry it, else of 800.
+/// The same for a list: "25.8 %", or "25.8 % of 400G, 12.9 % of 800G".
+[[nodiscard]] std::string short_share(const Rating& rating, double wire);
+/// The share that decides: of the rating, else of a 400 Gb/s link if that can carry it, else of
+/// 800.
 [[nodiscard]] double deciding_share(const Rating& rating, double wire);
 
 }  // namespace shunt::verdict::foreign
