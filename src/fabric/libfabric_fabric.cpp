@@ -29,8 +29,11 @@ constexpr std::size_t kBatch = 64;
 /// A peer that was connected once and cannot be reached for this long has closed or died: tcp
 /// providers connect again for ever, and say nothing but EAGAIN.
 constexpr std::uint64_t kReconnectNs = 200'000'000;
-/// A wait is cut to this while puts wait for room in the provider, which no descriptor announces.
-constexpr std::uint64_t kRetryNs = 200'000;
+/// A wait is cut to this while puts wait for room in the provider, whose coming ends no sleep.
+constexpr std::uint64_t kRetryNs = 500'000;
+/// Where a provider cannot sleep: short naps instead.
+constexpr std::uint64_t kNapNs = 50'000;
+constexpr std::uint64_t kLongestWaitMs = 3'600'000;
 
 bool means_peer_lost(int error) {
   switch (error) {
@@ -158,6 +161,8 @@ class LibfabricFabric final : public Fabric {
   PutLimits limits_;
   FixedQueue<Failure> failures_;  ///< At most one a slot, as many without a put, and broken_'s.
   Error last_error_;
+  fi_cq_data_entry kept_entry_{};  ///< What ended a wait(), if kept_.
+  bool kept_ = false;
   bool more_ = false;    ///< The latest poll() ran out of room.
   bool broken_ = false;  ///< The completion queue itself has failed; reported once.
   std::atomic<bool> woken_{false};
@@ -330,6 +335,9 @@ std::size_t LibfabricFabric::poll(std::span<Event> events) {
   std::size_t count = 0;
   std::array<fi_cq_data_entry, kBatch> entries;
   deliver_failures(events, count);
+  if (count < events.size() && std::exchange(kept_, false)) {
+    finish(kept_entry_, now_ns(), events, count);
+  }
   while (count < events.size() && !broken_) {
     const ssize_t got =
         fi_cq_read(device_.queue(), entries.data(), std::min(kBatch, events.size() - count));
@@ -463,31 +471,31 @@ void LibfabricFabric::fail_queue(std::string text) {
 }
 
 void LibfabricFabric::wait(std::uint64_t timeout_ns) {
-  if (std::exchange(more_, false) || !failures_.empty()) return;
-  std::uint64_t rings = 0;
-  if (woken_.exchange(false)) {
+  if (std::exchange(more_, false) || !failures_.empty() || woken_.exchange(false)) return;
+  if (!backlogged_.empty()) timeout_ns = std::min(timeout_ns, kRetryNs);
+  if (device_.can_sleep() && !broken_) {
+    const std::uint64_t ms =
+        std::min(timeout_ns / 1'000'000 + (timeout_ns % 1'000'000 == 0 ? 0 : 1), kLongestWaitMs);
+    // Takes what ends the sleep from the queue: kept for poll(). Errors stay in the queue.
+    const ssize_t got =
+        fi_cq_sread(device_.queue(), &kept_entry_, 1, nullptr, static_cast<int>(ms));
+    kept_ = got == 1;
+  } else {
+    pollfd bell{bell_.get(), POLLIN, 0};
+    timespec limit{0, static_cast<long>(std::min(timeout_ns, kNapNs))};
+    (void)::ppoll(&bell, 1, &limit, nullptr);
+    std::uint64_t rings = 0;
     (void)!::read(bell_.get(), &rings, sizeof(rings));
-    return;
   }
-  const int queue_fd = broken_ ? -1 : device_.wait_fd();
-  if (!backlogged_.empty() || queue_fd < 0) timeout_ns = std::min(timeout_ns, kRetryNs);
-  if (queue_fd >= 0) {
-    fid* fids[] = {&device_.queue()->fid};
-    if (fi_trywait(device_.fabric(), fids, 1) != 0) return;
-  }
-  std::array<pollfd, 2> sources{{{bell_.get(), POLLIN, 0}, {queue_fd, POLLIN, 0}}};
-  timespec limit{};
-  limit.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000U);
-  limit.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000U);
-  (void)::ppoll(sources.data(), sources.size(), &limit, nullptr);
-  if ((sources[0].revents & POLLIN) != 0) {
-    (void)!::read(bell_.get(), &rings, sizeof(rings));
-    woken_.store(false);
-  }
+  woken_.store(false);
 }
 
 void LibfabricFabric::wake() {
   woken_.store(true);
+  if (device_.can_sleep()) {
+    (void)fi_cq_signal(device_.queue());
+    return;
+  }
   const std::uint64_t one = 1;
   (void)!::write(bell_.get(), &one, sizeof(one));
 }

@@ -33,13 +33,12 @@ class Device {
   [[nodiscard]] Result<fi_addr_t> insert(const EndpointAddress& endpoint);
 
   [[nodiscard]] fid_cq* queue() const { return queue_.get(); }
-  [[nodiscard]] fid_fabric* fabric() const { return fabric_.get(); }
   [[nodiscard]] fid_ep* endpoint(std::size_t qp) const { return endpoints_[qp].get(); }
   /// What fi_writemsg wants to know of the local region; null where the provider does not care.
   [[nodiscard]] void* description(std::size_t qp) const { return descriptions_[qp]; }
   [[nodiscard]] std::span<std::byte> region() const { return region_; }
-  /// A descriptor that poll() may sleep on after fi_trywait(), or −1.
-  [[nodiscard]] int wait_fd() const { return wait_fd_; }
+  /// True if fi_cq_sread() sleeps, and fi_cq_signal() of another thread ends that.
+  [[nodiscard]] bool can_sleep() const { return can_sleep_; }
   [[nodiscard]] const char* provider() const { return info_->fabric_attr->prov_name; }
 
   /// True if `context` is that of a receive posted for an immediate: it has been posted again.
@@ -64,7 +63,7 @@ class Device {
   std::vector<void*> descriptions_;      ///< By endpoint.
   std::vector<fi_context2> receives_;    ///< For FI_RX_CQ_DATA: index mod qps is the endpoint.
   std::span<std::byte> region_;
-  int wait_fd_ = -1;
+  bool can_sleep_ = false;
 };
 
 }  // namespace shunt::fabric::ofi

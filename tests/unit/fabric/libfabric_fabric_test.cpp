@@ -162,6 +162,29 @@ TEST(LibfabricFabric, AnArrivalEndsAWait) {
   sender.join();
 }
 
+// Events that are long gone must not keep a rank from sleeping: it would burn a core for nothing.
+TEST(LibfabricFabric, AnIdleRankSleeps) {
+  std::vector<Rank> ranks(2);
+  ASSERT_NO_FATAL_FAILURE(open_ranks(ranks, 64, {}));
+  ASSERT_NO_FATAL_FAILURE(test::connect_all(ranks));
+  const Put put{.context = 1, .bytes = 8, .immediate = 77, .peer = 1};
+  ASSERT_EQ(ranks[0].fabric->post({&put, 1}), 1U);
+  int events = 0;
+  ASSERT_TRUE(test::poll_until(
+      ranks, [&] { return events == 2; }, [&](std::size_t, const Event&) { ++events; }));
+  for (Rank& rank : ranks) {
+    const Deadline deadline = Deadline::after_ns(100'000'000);
+    Event event;
+    int waits = 0;
+    for (; !deadline.expired(); ++waits) {
+      EXPECT_EQ(rank.fabric->poll({&event, 1}), 0U);
+      rank.fabric->wait(20'000'000);
+    }
+    // 5 if it slept throughout; fewer on a slow machine; thousands if it did not.
+    EXPECT_LE(waits, 50);
+  }
+}
+
 TEST(LibfabricFabric, WakeEndsAWaitAndTheNextOne) {
   std::vector<Rank> ranks(1);
   ASSERT_NO_FATAL_FAILURE(open_ranks(ranks, 64, {}));
