@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "logs/facts.hpp"
 #include "logs/ratings.hpp"
 #include "logs/readers.hpp"
 #include "logs/text.hpp"
@@ -197,6 +198,7 @@ void read_prose(const Document& document, Sink& sink) {
     const bool heading = line.heading == static_cast<int>(i);
     if (sink.claimed(i) && !heading) continue;
     const std::size_t before = sink.evidence().config.size();
+    if (!sink.claimed(i)) read_fact_line(document, i, sink);
     read_parts(line.text, i, sink);
     read_counts(line.text, i, sink);
     read_rates(line.text, i, sink);

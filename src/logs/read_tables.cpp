@@ -28,11 +28,27 @@ bool is_rule(std::string_view text) {
   });
 }
 
+/// Cells between runs of two or more spaces; at least one must be a number or name a column.
+std::vector<std::string> spaced_cells(std::string_view text) {
+  std::vector<std::string> cells;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    std::size_t end = text.find("  ", begin);
+    if (end == kNone) end = text.size();
+    const std::string_view cell = trim(text.substr(begin, end - begin));
+    if (!cell.empty()) cells.emplace_back(cell);
+    begin = end;
+    while (begin < text.size() && text[begin] == ' ') ++begin;
+  }
+  if (cells.size() < 2) cells.clear();
+  return cells;
+}
+
 /// Cells of a row; a tab separates as a pipe does. Fewer than two: not a table.
 std::vector<std::string> cells_of(std::string_view text) {
   text = trim(text);
   const char separator = text.find('|') != kNone ? '|' : '\t';
-  if (text.find(separator) == kNone) return {};
+  if (text.find(separator) == kNone) return spaced_cells(text);
   if (separator == '|') {
     if (!text.empty() && text.front() == '|') text.remove_prefix(1);
     if (!text.empty() && text.back() == '|') text.remove_suffix(1);
@@ -156,7 +172,10 @@ class Table {
       sweep.format = "table";
       sweep.title = title_.empty() ? head_[c] : fmt::format("{}: {}", title_, head_[c]);
       sweep.group = title_;
-      sweep.path = Path::kAlgorithm;
+      const bool link = contains_ci(title_, "put_bw") || contains_ci(title_, "get_bw") ||
+                        contains_ci(title_, "p_bw") || contains_ci(title_, "g_bw") ||
+                        contains_ci(title_, "write_bw");
+      sweep.path = link ? Path::kWire : Path::kAlgorithm;
       sweep.operation = collective_in(fmt::format("{} {}", title_, head_[c]));
       sweep.source = sink_.source(rows_.front().line);
       sweep.settings["column"] = head_[c];
@@ -395,7 +414,7 @@ void read_tables(const Document& document, Sink& sink) {
       std::size_t title_line = rows.front().line;
       std::string title = title_above(document, rows.front().line, title_line);
       Table(document, sink, rows, std::move(title)).read();
-      if (sink.claimed(rows.front().line)) sink.claim(title_line);
+      if (sink.claimed(rows.front().line)) sink.claim_title(title_line);
     }
     rows.clear();
   };

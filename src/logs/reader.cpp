@@ -91,6 +91,7 @@ void gather(const Document& document, Evidence& evidence) {
   evidence.files.push_back(std::move(info));
   Sink sink(document, file, evidence);
   for (const Reader& reader : readers()) reader.read(document, sink);
+  for (const std::size_t title : sink.titles()) sink.claim(title);
   // A heading that stands over understood lines is part of them.
   for (std::size_t i = 0; i < document.lines.size(); ++i) {
     const int heading = document.lines[i].heading;

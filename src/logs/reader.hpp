@@ -23,6 +23,9 @@ class Sink {
 
   /// The line carries meaning that a reader took (or knows to be without meaning).
   void claim(std::size_t line);
+  /// The line names what stands under it: understood, but other readers may still take from it.
+  void claim_title(std::size_t line) { titles_.push_back(line); }
+  [[nodiscard]] std::span<const std::size_t> titles() const { return titles_; }
   [[nodiscard]] bool claimed(std::size_t line) const { return claimed_[line]; }
   /// `kind` (for people: "DeepEP internode") was seen in this file.
   void recognised(std::string_view kind);
@@ -48,6 +51,7 @@ class Sink {
   int file_;
   Evidence& evidence_;
   std::vector<bool> claimed_;
+  std::vector<std::size_t> titles_;
 };
 
 struct Reader {

@@ -18,6 +18,7 @@ void read_nccl(const Document& document, Sink& sink);
 void read_perftest(const Document& document, Sink& sink);
 void read_tables(const Document& document, Sink& sink);
 void read_failures(const Document& document, Sink& sink);
+void read_result_json(const Document& document, Sink& sink);
 void read_config(const Document& document, Sink& sink);
 void read_prose(const Document& document, Sink& sink);
 

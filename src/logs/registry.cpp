@@ -8,6 +8,7 @@ namespace shunt::logs {
 
 std::span<const Reader> readers() {
   static constexpr std::array kReaders{
+      Reader{"json", read_result_json},
       Reader{"topology", read_topology},
       Reader{"deepep", read_deepep},
       Reader{"deepep_v2", read_deepep_v2},

@@ -19,6 +19,7 @@ std::span<const Rule> rules() {
       Rule{"tables", judge_tables},
       Rule{"low latency", judge_low_latency},
       Rule{"rates", judge_rates},
+      Rule{"bare facts", judge_facts},
       Rule{"consistency", judge_consistency},
       Rule{"scale-up", judge_nvlink},
       Rule{"asymmetry", judge_asymmetry},

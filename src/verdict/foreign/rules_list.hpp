@@ -29,6 +29,8 @@ void judge_elastic(const Situation& situation, Findings& findings);
 void judge_collectives(const Situation& situation, Findings& findings);
 void judge_links(const Situation& situation, Findings& findings);
 void judge_tables(const Situation& situation, Findings& findings);
+// rules_facts.cpp
+void judge_facts(const Situation& situation, Findings& findings);
 // rules_coverage.cpp
 void judge_coverage(const Situation& situation, Findings& findings);
 

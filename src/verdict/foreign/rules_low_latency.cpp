@@ -354,24 +354,41 @@ void wire_share(const Situation& s, const LowLatency& ll, bool explained, Findin
   const double limit = rating.known() ? rating.gbs * nic : 50;
   const double share = low * nic / limit;
   const double pure = high * nic / limit;
-  const bool under = pure < 0.8;
-  Finding finding = Build(under ? "underused" : "own-node-counted",
-                          explained ? Severity::kInfo : Severity::kNotice,
-                          Confidence::kMedium,
-                          "wire");
-  finding.sentence = fmt::format(
-      "{}the pair's {} counts every selection; the wire carries {} per GPU if NVLink serves the "
-      "own "
-      "node, {} if all peers go by RDMA (depends on the version): {} or {} of {}{}.",
-      under ? "NIC not saturated: " : "",
-      gbs(rate),
-      gbs(low),
-      gbs(high),
-      percent(share),
-      percent(pure),
-      gbs(limit),
-      rating.known() ? "" : " (one 400 Gb/s NIC assumed)");
-  if (!under) finding.sentence[0] = 'T';
+  // A reading that no link allows leaves the other one.
+  const bool excluded = pure > 1.03;
+  const double decisive = excluded ? share : pure;
+  const std::string basis =
+      fmt::format("{}{}", gbs(limit), rating.known() ? "" : ", one 400 Gb/s NIC assumed");
+  std::string id = "own-node-counted";
+  if (decisive < 0.795) id = "underused";
+  if (decisive >= 0.85 && excluded) id = "saturated";
+  if (decisive > 1.03) id = "exceeds-link";
+  Severity severity = explained ? Severity::kInfo : Severity::kNotice;
+  if (id == "exceeds-link" && rating.known()) severity = Severity::kWarning;
+  Finding finding = Build(id, severity, Confidence::kMedium, "wire");
+  const std::string head = id == "underused" ? "NIC not saturated: the" : "The";
+  finding.sentence = excluded
+                         ? fmt::format(
+                               "{} pair's {} counts every selection. If NVLink serves the own node "
+                               "the wire carries {} per GPU, {} "
+                               "of {}; all by RDMA would be {}, more than that link carries.",
+                               head,
+                               gbs(rate),
+                               gbs(low),
+                               percent(share),
+                               basis,
+                               gbs(high))
+                         : fmt::format(
+                               "{} pair's {} counts every selection; the wire carries {} per GPU "
+                               "if NVLink serves the own node, {} "
+                               "if all peers go by RDMA (depends on the version): {} or {} of {}.",
+                               head,
+                               gbs(rate),
+                               gbs(low),
+                               gbs(high),
+                               percent(share),
+                               percent(pure),
+                               basis);
   finding.derivation = fmt::format(
       "remote share of uniform selections: {:g}/{:g} with NVLink, {:g}/{:g} "
       "without",

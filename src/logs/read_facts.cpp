@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bare facts in sentences: "combine 110 GB/s at EP16", "dispatch: 43 GB/s (RDMA), 1.2 ms", and the
+// spans that a bandwidth guide divides by: "send 120 µs". Reads only lines that no format claimed.
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "logs/facts.hpp"
+#include "logs/text.hpp"
+
+namespace shunt::logs {
+namespace {
+
+constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::size_t kLongestLine = 2048;
+
+/// The word of `words` that stands nearest before `at`; its index, or words.size().
+template <std::size_t N>
+std::size_t nearest_before(std::string_view text,
+                           std::size_t at,
+                           const std::array<std::string_view, N>& words) {
+  std::size_t best = N;
+  std::size_t where = 0;
+  for (std::size_t w = 0; w < N; ++w) {
+    for (std::size_t hit = find_ci(text, words[w]); hit != kNone && hit < at;
+         hit = find_ci(text, words[w], hit + 1)) {
+      if (best == N || hit >= where) {
+        best = w;
+        where = hit;
+      }
+    }
+  }
+  return best;
+}
+
+/// The unit right behind a number, up to the next space or punctuation.
+std::string_view unit_behind(std::string_view text, const Number& number) {
+  std::size_t begin = number.end;
+  while (begin < text.size() && is_space(text[begin])) ++begin;
+  std::size_t end = begin;
+  while (end < text.size() && !is_space(text[end]) && text[end] != ',' && text[end] != ';' &&
+         text[end] != ')' && text[end] != '(') {
+    ++end;
+  }
+  return text.substr(begin, end - begin);
+}
+
+Path path_behind(std::string_view text, std::size_t at) {
+  const std::string_view rest = text.substr(at, 24);
+  if (contains_ci(rest, "(RDMA)") || contains_ci(rest, "(IB)") || contains_ci(rest, "RDMA")) {
+    return Path::kRdma;
+  }
+  if (contains_ci(rest, "(NVL)") || contains_ci(rest, "NVLink") || contains_ci(rest, "XGMI")) {
+    return Path::kNvl;
+  }
+  return Path::kUnknown;
+}
+
+void read_rates(const Document& document, std::size_t i, Sink& sink) {
+  const std::string_view text = document.lines[i].text;
+  static constexpr std::array<std::string_view, 2> kWords{"dispatch", "combine"};
+  for (const Number& number : all_numbers(text)) {
+    const std::string_view unit = unit_behind(text, number);
+    const bool bytes = unit.substr(0, 4) == "GB/s" || unit.substr(0, 4) == "GBps";
+    if (!bytes || number.value <= 0) continue;
+    const std::size_t which = nearest_before(text, number.begin, kWords);
+    if (which == kWords.size()) continue;
+    Sample sample;
+    sample.format = "fact";
+    sample.operation = which == 0 ? Operation::kDispatch : Operation::kCombine;
+    sample.path = path_behind(text, number.end);
+    sample.rate_gbs = number.value;
+    sample.rate_error = number.half_ulp();
+    sample.group = heading_of(document, i);
+    sink.recognised("figures in prose");
+    sink.add(i, std::move(sample));
+  }
+}
+
+/// "send 120 µs", "dispatch_inter_node_send   12.5  132.5  120.0" (start end dur).
+void read_spans(std::string_view text, std::size_t i, Sink& sink) {
+  static constexpr std::array<std::string_view, 5> kWords{
+      "send", "combine", "recv", "sync", "intra"};
+  for (const std::string_view name : {"dispatch_inter_node_send",
+                                      "dispatch_inter_node_ll_send",
+                                      "combine_inter_node",
+                                      "combine_inter_node_ll"}) {
+    const auto words = split_space(text);
+    if (words.empty() || !equals_ci(words.front(), name)) continue;
+    const auto numbers = all_numbers(text.substr(name.size()));
+    if (numbers.size() < 3) continue;
+    sink.config(i,
+                name[0] == 'd' ? "send_span_us" : "combine_span_us",
+                fmt::format("{:g}", numbers[2].value),
+                Origin::kLog);
+    sink.claim(i);
+    return;
+  }
+  for (const Number& number : all_numbers(text)) {
+    const auto factor = time_unit_us(unit_behind(text, number));
+    if (!factor) continue;
+    const std::size_t which = nearest_before(text, number.begin, kWords);
+    if (which > 1) continue;
+    sink.config(i,
+                which == 0 ? "send_span_us" : "combine_span_us",
+                fmt::format("{:g}", number.value * *factor),
+                Origin::kProse);
+    sink.claim(i);
+  }
+}
+
+/// "2048 tokens", "hidden 7168", "top-8", "xferBytes = 14372".
+void read_workload(std::string_view text, std::size_t i, Sink& sink) {
+  const auto keep =
+      [&](std::string_view key, const std::optional<Number>& number, double low, double high) {
+        if (!number || number->value < low || number->value > high || number->decimals > 0) return;
+        sink.config(i, key, fmt::format("{:.0f}", number->value), Origin::kProse);
+        sink.claim(i);
+      };
+  keep("tokens", number_before(text, "tokens"), 1, 1e7);
+  if (const auto k = number_before(text, "K tokens"); k && k->decimals == 0) {
+    sink.config(i, "tokens", fmt::format("{:.0f}", k->value * 1024), Origin::kProse);
+  }
+  for (const std::string_view key : {"hidden=", "hidden ", "hidden size ", "hidden_dim=", "H="}) {
+    if (const auto number = number_after(text, key)) {
+      keep("hidden", number, 256, 65536);
+      break;
+    }
+  }
+  for (const std::string_view key : {"top-", "topk=", "topk ", "top_k=", "top-k ", "top-k="}) {
+    if (const auto number = number_after(text, key)) {
+      keep("topk", number, 1, 128);
+      break;
+    }
+  }
+  for (const std::string_view key : {"xferBytes", "record size", "bytes per token", "record"}) {
+    const std::size_t at = find_ci(text, key);
+    if (at == kNone) continue;
+    for (const Number& number : all_numbers(text.substr(at))) {
+      if (number.value >= 256 && number.value < 1e6 && number.decimals == 0) {
+        sink.config(i, "record_bytes", fmt::format("{:.0f}", number.value), Origin::kProse);
+        break;
+      }
+    }
+    break;
+  }
+}
+
+}  // namespace
+
+void read_fact_line(const Document& document, std::size_t i, Sink& sink) {
+  const std::string_view text = document.lines[i].text;
+  if (text.size() > kLongestLine) return;
+  const bool operation = contains_ci(text, "dispatch") || contains_ci(text, "combine");
+  if (operation) read_rates(document, i, sink);
+  if (operation || contains_ci(text, "send")) read_spans(text, i, sink);
+  read_workload(text, i, sink);
+}
+
+}  // namespace shunt::logs
