@@ -10,6 +10,8 @@ std::span<const Reader> readers() {
   static constexpr std::array kReaders{
       Reader{"json", read_result_json},
       Reader{"topology", read_topology},
+      Reader{"links", read_links},
+      Reader{"counters", read_counters},
       Reader{"deepep", read_deepep},
       Reader{"deepep_v2", read_deepep_v2},
       Reader{"low_latency", read_low_latency},
