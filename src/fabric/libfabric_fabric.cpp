@@ -19,6 +19,7 @@
 #include "fabric/fixed_queue.hpp"
 #include "fabric/ofi_device.hpp"
 #include "fabric/ofi_discovery.hpp"
+#include "fabric/ofi_words.hpp"
 #include "fabric/put_check.hpp"
 
 namespace shunt::fabric {
@@ -34,36 +35,6 @@ constexpr std::uint64_t kRetryNs = 500'000;
 /// Where a provider cannot sleep: short naps instead.
 constexpr std::uint64_t kNapNs = 50'000;
 constexpr std::uint64_t kLongestWaitMs = 3'600'000;
-
-bool means_peer_lost(int error) {
-  switch (error) {
-    case FI_ECONNRESET:
-    case FI_ECONNREFUSED:
-    case FI_ECONNABORTED:
-    case FI_ENOTCONN:
-    case FI_ESHUTDOWN:
-    case FI_ETIMEDOUT:
-    case FI_EHOSTUNREACH:
-    case FI_ENETUNREACH:
-    case FI_ECANCELED:
-    case FI_EIO:
-    case EPIPE:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// The words for a put that is not sent because `first` befell its peer.
-Error after(const Error& first, const Put& put) {
-  return Error{first.code,
-               ErrorScope::kPeer,
-               fmt::format("put {} to peer {}: not sent, the peer had failed before: {}",
-                           put.context,
-                           put.peer,
-                           first.message),
-               0};
-}
 
 class LibfabricFabric final : public Fabric {
  public:
@@ -146,7 +117,7 @@ class LibfabricFabric final : public Fabric {
   void fail_put(std::uint32_t index, Error error);
   void fail_put(std::uint32_t index, int error, const std::string& detail);
   void lose_peer(std::int32_t peer, const Error& error);
-  void fail_queue(std::string text);
+  void fail_queue(int error);
 
   ofi::Device device_;
   const UniqueFd bell_;
@@ -240,7 +211,7 @@ void LibfabricFabric::start(std::uint32_t index) {
     return;
   }
   if (const auto& lost = lost_[static_cast<std::size_t>(slot.put.peer)]; lost != nullptr) {
-    fail_put(index, after(*lost, slot.put));
+    fail_put(index, ofi::put_not_sent(slot.put, *lost));
     return;
   }
   Stream& stream = stream_of(slot.put);
@@ -345,7 +316,7 @@ std::size_t LibfabricFabric::poll(std::span<Event> events) {
       read_failure();
       deliver_failures(events, count);
     } else if (got < 0 && got != -FI_EAGAIN) {
-      fail_queue(fi_strerror(static_cast<int>(-got)));
+      fail_queue(static_cast<int>(-got));
     }
     if (got <= 0 && got != -FI_EAVAIL) break;
     const std::uint64_t time_ns = now_ns();
@@ -393,14 +364,10 @@ void LibfabricFabric::read_failure() {
   const ssize_t got = fi_cq_readerr(device_.queue(), &entry, 0);
   if (got == -FI_EAGAIN) return;
   if (got < 0) {
-    fail_queue(fi_strerror(static_cast<int>(-got)));
+    fail_queue(static_cast<int>(-got));
     return;
   }
-  std::array<char, 256> text{};
-  const char* said =
-      fi_cq_strerror(device_.queue(), entry.prov_errno, entry.err_data, text.data(), text.size());
-  const std::string detail =
-      fmt::format("provider error {}: {}", entry.prov_errno, said == nullptr ? "no words" : said);
+  const std::string detail = ofi::provider_words(device_.queue(), entry);
   const std::uint32_t index = slot_of(entry.op_context);
   if (index != kNone) {
     --stream_of(slots_[index].put).flying;
@@ -422,17 +389,7 @@ void LibfabricFabric::read_failure() {
 
 void LibfabricFabric::fail_put(std::uint32_t index, int error, const std::string& detail) {
   const Put put = slots_[index].put;
-  const Error words{means_peer_lost(error) ? ErrorCode::kPeerLost : ErrorCode::kSystem,
-                    ErrorScope::kPeer,
-                    fmt::format("put {} to peer {} ({} bytes, queue pair {}, {}): {} ({})",
-                                put.context,
-                                put.peer,
-                                put.bytes,
-                                put.qp,
-                                provider(),
-                                fi_strerror(error),
-                                detail),
-                    0};
+  const Error words = ofi::put_failed(put, provider(), error, detail);
   fail_put(index, words);
   lose_peer(put.peer, words);
 }
@@ -451,22 +408,16 @@ void LibfabricFabric::lose_peer(std::int32_t peer, const Error& error) {
   const auto qps = static_cast<std::size_t>(limits_.qps);
   for (std::size_t s = p * qps; s < (p + 1) * qps; ++s) {
     for (std::uint32_t index = streams_[s].head; index != kNone; index = slots_[index].next) {
-      fail_put(index, after(error, slots_[index].put));
+      fail_put(index, ofi::put_not_sent(slots_[index].put, error));
     }
     streams_[s].head = kNone;
   }
 }
 
-void LibfabricFabric::fail_queue(std::string text) {
+void LibfabricFabric::fail_queue(int error) {
   broken_ = true;
   failures_.push(Failure{Event{kNoContext, 0, 0, -1, Event::Kind::kFailed},
-                         Error{ErrorCode::kSystem,
-                               ErrorScope::kDevice,
-                               fmt::format("{}: the completion queue failed: {} (if it ran over: "
-                                           "raise the option arrivals)",
-                                           provider(),
-                                           text),
-                               0},
+                         ofi::queue_failed(provider(), error),
                          kNone});
 }
 

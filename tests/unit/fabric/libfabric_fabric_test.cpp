@@ -266,6 +266,33 @@ TEST(LibfabricFabric, APeerThatClosesFailsItsPutsAndNoOthers) {
   EXPECT_THAT(words, HasSubstr("to peer 1"));
 }
 
+// tcp accepts within the peer's poll(): a peer that never polls never connects.
+TEST(LibfabricFabric, APeerThatNeverPollsFailsItsPutsAndNoOthers) {
+  std::vector<Rank> ranks(3);
+  ASSERT_NO_FATAL_FAILURE(open_ranks(ranks, 64, {.qps = 2, .connect_timeout_ns = 50'000'000}));
+  ASSERT_NO_FATAL_FAILURE(test::connect_all(ranks));
+  const Rank silent = std::move(ranks[1]);
+  ranks.erase(ranks.begin() + 1);
+  const std::vector<Put> puts{Put{.context = 1, .bytes = 64, .peer = 1, .qp = 0},
+                              Put{.context = 2, .bytes = 64, .peer = 1, .qp = 1},
+                              Put{.context = 3, .bytes = 64, .peer = 1, .qp = 0},
+                              Put{.context = 4, .bytes = 64, .immediate = 9, .peer = 2, .qp = 1}};
+  ASSERT_EQ(ranks[0].fabric->post(puts), 4U);
+  std::vector<std::uint64_t> failed;
+  bool arrived = false;
+  EXPECT_TRUE(test::poll_until(
+      ranks,
+      [&] { return failed.size() == 3 && arrived; },
+      [&](std::size_t rank, const Event& event) {
+        arrived = arrived || (rank == 1 && event.kind == Event::Kind::kArrived);
+        if (event.kind != Event::Kind::kFailed) return;
+        failed.push_back(event.context);
+        EXPECT_EQ(ranks[0].fabric->last_error().code, ErrorCode::kPeerLost);
+        EXPECT_THAT(ranks[0].fabric->last_error().message, HasSubstr("does it poll?"));
+      }));
+  EXPECT_THAT(failed, ::testing::UnorderedElementsAre(1U, 2U, 3U));
+}
+
 TEST(LibfabricFabric, ClosesWithPutsInFlight) {
   for (int round = 0; round < 5; ++round) {
     std::vector<Rank> ranks(2);
