@@ -60,13 +60,14 @@ void print(const PlainPutsOptions& options, const PlainPuts& results) {
       return static_cast<double>(r.allocations) / static_cast<double>(r.puts);
     });
     const auto [low, high] = std::minmax_element(rates.begin(), rates.end());
-    fmt::print("{:>9}  {:>11.2f}  {:>15}  {:>8.2f}  {:>9.0f}  {:>10.3f}\n",
-               shunt::format_size(options.sizes[i]),
-               median(rates),
-               fmt::format("{:.2f} … {:.2f}", *low, *high),
-               median(cpu),
-               median(puts),
-               median(allocations));
+    fmt::print(
+        "{:>9}  {:>11}  {:>15}  {:>8.2f}  {:>9.0f}  {:>10.3f}\n",
+        shunt::format_size(options.sizes[i]),
+        shunt::format_significant(median(rates)),
+        fmt::format("{} … {}", shunt::format_significant(*low), shunt::format_significant(*high)),
+        median(cpu),
+        median(puts),
+        median(allocations));
   }
   fmt::print(
       "GB/s: from the first post to the last arrival. CPU s: user and system, both processes.\n");

@@ -87,6 +87,12 @@ class LibfabricFabric final : public Fabric {
     std::uint32_t flying = 0;            ///< Puts that the provider has.
     bool met = false;                    ///< One has completed: there was a connection.
     std::uint64_t blocked_since_ns = 0;  ///< With a backlog: the last sign of progress.
+    std::uint64_t accepted_then = 0;     ///< Endpoint::accepted at that time.
+  };
+  /// Of one queue pair, all peers.
+  struct Endpoint {
+    std::uint64_t accepted = 0;  ///< Puts that the provider has taken.
+    std::uint64_t finished = 0;  ///< Of these, with an outcome.
   };
   struct Failure {
     Event event;
@@ -101,6 +107,17 @@ class LibfabricFabric final : public Fabric {
   }
   void start(std::uint32_t index);
   ssize_t submit(Slot& slot, Stream& stream);
+  void progressed(Stream& stream, std::uint64_t now) {
+    stream.blocked_since_ns = now;
+    stream.accepted_then = endpoints_[qp_of(stream)].accepted;
+  }
+  [[nodiscard]] std::size_t qp_of(const Stream& stream) const {
+    return static_cast<std::size_t>(&stream - streams_.data()) % endpoints_.size();
+  }
+  void landed(Stream& stream) {
+    --stream.flying;
+    ++endpoints_[qp_of(stream)].finished;
+  }
   void retry_backlogs();
   void give_up_late(Stream& stream, std::uint64_t now);
   void finish(const fi_cq_data_entry& entry,
@@ -124,7 +141,8 @@ class LibfabricFabric final : public Fabric {
   const std::uint64_t connect_timeout_ns_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
-  std::vector<Stream> streams_;            ///< peer · qps + qp.
+  std::vector<Stream> streams_;  ///< peer · qps + qp.
+  std::vector<Endpoint> endpoints_;
   std::vector<std::uint32_t> backlogged_;  ///< Streams with a backlog, each once.
   std::vector<std::uint64_t> target_ends_;
   /// By peer: its first failure, if any. Nothing is sent to it any more.
@@ -144,6 +162,7 @@ Status LibfabricFabric::connect(std::span<const std::vector<std::byte>> peers) {
   if (device_.region().empty())
     return usage_error("fabric {}: expose() before connect()", provider());
   streams_.resize(peers.size() * static_cast<std::size_t>(limits_.qps));
+  endpoints_.resize(static_cast<std::size_t>(limits_.qps));
   backlogged_.reserve(streams_.size());
   target_ends_.assign(peers.size(), 0);
   lost_.resize(peers.size());
@@ -223,7 +242,7 @@ void LibfabricFabric::start(std::uint32_t index) {
       return;
     }
     backlogged_.push_back(static_cast<std::uint32_t>(&stream - streams_.data()));
-    stream.blocked_since_ns = now_ns();
+    progressed(stream, now_ns());
     stream.head = index;
   } else {
     slots_[stream.tail].next = index;
@@ -249,7 +268,10 @@ ssize_t LibfabricFabric::submit(Slot& slot, Stream& stream) {
   message.context = &slot.scratch;
   message.data = put.immediate;
   const ssize_t rc = fi_writemsg(device_.endpoint(qp), &message, FI_REMOTE_CQ_DATA | FI_COMPLETION);
-  if (rc == 0) ++stream.flying;
+  if (rc == 0) {
+    ++stream.flying;
+    ++endpoints_[qp].accepted;
+  }
   return rc;
 }
 
@@ -263,10 +285,10 @@ void LibfabricFabric::retry_backlogs() {
       rc = submit(slots_[index], stream);
       if (rc == -FI_EAGAIN) break;
       stream.head = slots_[index].next;
-      stream.blocked_since_ns = now;
+      progressed(stream, now);
       if (rc != 0) fail_put(index, static_cast<int>(-rc), "refused by the provider");
     }
-    if (stream.flying > 0) stream.blocked_since_ns = now;
+    if (stream.flying > 0) progressed(stream, now);
     if (stream.head != kNone) give_up_late(stream, now);
     if (stream.head != kNone) {
       ++i;
@@ -281,6 +303,10 @@ void LibfabricFabric::give_up_late(Stream& stream, std::uint64_t now) {
   const std::uint64_t limit = stream.met ? kReconnectNs : connect_timeout_ns_;
   const std::uint64_t blocked = now - std::min(now, stream.blocked_since_ns);
   if (blocked < limit) return;
+  // Other peers' puts may hold all room of the endpoint: then it is not this peer's fault.
+  const Endpoint& endpoint = endpoints_[qp_of(stream)];
+  const bool idle = endpoint.accepted == endpoint.finished;
+  if (!idle && endpoint.accepted == stream.accepted_then) return;
   const std::uint32_t index = stream.head;
   stream.head = slots_[index].next;
   fail_put(index,
@@ -338,7 +364,7 @@ void LibfabricFabric::finish(const fi_cq_data_entry& entry,
     const Put& put = slots_[index].put;
     events[count++] = Event{put.context, time_ns, put.immediate, put.peer, Event::Kind::kCompleted};
     Stream& stream = stream_of(put);
-    --stream.flying;
+    landed(stream);
     stream.met = true;
     release(index);
     return;
@@ -370,7 +396,7 @@ void LibfabricFabric::read_failure() {
   const std::string detail = ofi::provider_words(device_.queue(), entry);
   const std::uint32_t index = slot_of(entry.op_context);
   if (index != kNone) {
-    --stream_of(slots_[index].put).flying;
+    landed(stream_of(slots_[index].put));
     fail_put(index, entry.err, detail);
     return;
   }
