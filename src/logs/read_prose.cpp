@@ -19,10 +19,6 @@ namespace {
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kLongestLine = 4096;
 
-bool any_of(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::ranges::any_of(words, [&](std::string_view w) { return contains_ci(text, w); });
-}
-
 bool names_a_nic(std::string_view text) {
   static constexpr std::array<std::string_view, 19> kWords{"nic",
                                                            "nics",
@@ -175,17 +171,21 @@ void read_rates(std::string_view text, std::size_t line, Sink& sink) {
 
 /// A rate that somebody measured on the bare link: "put_bw 47 GB/s", "fi_write ceiling 24.3 GB/s".
 void read_ceiling(std::string_view text, std::size_t line, Sink& sink) {
-  if (!any_of(text, {"ceiling", "put_bw", "ib_write_bw", "fi_write", "ib_send_bw", "line rate"})) {
-    return;
-  }
-  for (const std::string_view unit : {"GB/s", "GBps", "Gb/s", "Gbps"}) {
-    std::size_t at = text.find(unit);
+  for (const std::string_view word :
+       {"ceiling", "put_bw", "ib_write_bw", "fi_write", "ib_send_bw", "line rate"}) {
+    const std::size_t at = find_ci(text, word);
     if (at == kNone) continue;
-    const auto number = number_before(text.substr(0, at + unit.size()), unit);
-    if (!number || number->value <= 0) continue;
-    const double gbs = unit[1] == 'B' ? number->value : number->value / 8;
-    sink.config(line, "ceiling", fmt::format("{:g}", gbs), Origin::kProse);
-    return;
+    for (const Number& number : all_numbers(text.substr(at))) {
+      std::string_view unit = text.substr(at + number.end);
+      while (!unit.empty() && is_space(unit[0])) unit.remove_prefix(1);
+      // GB and Gb differ by eight: only the b's case tells.
+      const bool bytes = unit.substr(0, 4) == "GB/s" || unit.substr(0, 4) == "GBps";
+      const bool bits = unit.substr(0, 4) == "Gb/s" || unit.substr(0, 4) == "Gbps";
+      if (!(bytes || bits) || number.value <= 0) continue;
+      const double gbs = bytes ? number.value : number.value / 8;
+      sink.config(line, "ceiling", fmt::format("{:g}", gbs), Origin::kProse);
+      return;
+    }
   }
 }
 

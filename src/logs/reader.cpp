@@ -67,13 +67,12 @@ void Sink::add(Sweep sweep) {
 void Sink::config(std::size_t line, std::string_view key, std::string_view value, Origin origin) {
   const std::string_view clean = trim(value);
   if (clean.empty()) return;
-  for (const ConfigFact& fact : evidence_.config) {
-    // The same statement from every rank is one fact.
-    if (fact.source.file == file_ && fact.origin == origin && fact.key == key &&
-        fact.value == clean) {
-      return;
-    }
-  }
+  // The same statement from every rank is one fact.
+  std::string seen(key);
+  seen.push_back('\n');
+  seen.append(clean);
+  seen.push_back(static_cast<char>('0' + static_cast<int>(origin)));
+  if (!stated_.insert(std::move(seen)).second) return;
   evidence_.config.push_back({std::string(key), std::string(clean), origin, source(line)});
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "logs/document.hpp"
@@ -52,6 +53,7 @@ class Sink {
   Evidence& evidence_;
   std::vector<bool> claimed_;
   std::vector<std::size_t> titles_;
+  std::unordered_set<std::string> stated_;  ///< Configuration already taken from this file.
 };
 
 struct Reader {

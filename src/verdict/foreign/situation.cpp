@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -29,22 +31,34 @@ auto key_of(const Sample& s) {
       s.source.file, s.group, s.run, s.format, s.operation, s.variant, s.span, s.dtype);
 }
 
+/// Rows of a tuning sweep that compete: of one file, operation, type and path.
+auto rivals_of(const Sample& s) {
+  return std::tuple(s.source.file, s.operation, s.dtype, s.path);
+}
+
+bool is_tuning_row(const Sample& sample) {
+  return sample.settings.find("sms") != sample.settings.end() && sample.rate_gbs;
+}
+
+using Winners = std::map<decltype(rivals_of(std::declval<Sample>())), const Sample*>;
+
 /// Of a tuning sweep only the log's own choice counts, or the fastest row where it made none.
-bool superseded(const Sample& sample, const std::vector<Sample>& all) {
-  if (sample.settings.find("sms") == sample.settings.end() || sample.best) return false;
-  for (const Sample& other : all) {
-    if (&other == &sample || other.source.file != sample.source.file ||
-        other.operation != sample.operation || other.dtype != sample.dtype ||
-        other.path != sample.path || other.settings.find("sms") == other.settings.end()) {
-      continue;
-    }
-    if (other.best) return true;
-    if (*other.rate_gbs > *sample.rate_gbs ||
-        (*other.rate_gbs == *sample.rate_gbs && &other < &sample)) {
-      return true;
-    }
+Winners winners_of(const std::vector<Sample>& samples) {
+  Winners winners;
+  for (const Sample& sample : samples) {
+    if (!is_tuning_row(sample)) continue;
+    const Sample*& winner = winners[rivals_of(sample)];
+    const bool better =
+        winner == nullptr || (sample.best && !winner->best) ||
+        (sample.best == winner->best && !sample.best && *sample.rate_gbs > *winner->rate_gbs);
+    if (better) winner = &sample;
   }
-  return false;
+  return winners;
+}
+
+bool superseded(const Sample& sample, const Winners& winners) {
+  if (!is_tuning_row(sample) || sample.best) return false;
+  return winners.at(rivals_of(sample)) != &sample;
 }
 
 void add_figure(std::optional<Figure>& figure, const Sample& sample) {
@@ -62,13 +76,14 @@ void add_figure(std::optional<Figure>& figure, const Sample& sample) {
 std::vector<Op> collect_ops(const logs::Evidence& evidence) {
   std::vector<Op> ops;
   std::vector<const Sample*> heads;
+  const Winners winners = winners_of(evidence.samples);
   for (const Sample& sample : evidence.samples) {
     if (!sample.rate_gbs) continue;
     // Rows of a sweep that never names its operation still say what the best row reached.
     const bool unnamed = sample.operation == Operation::kUnknown &&
                          (sample.path == Path::kRdma || sample.path == Path::kNvl);
     if (!is_op_sample(sample) && !unnamed) continue;
-    if (superseded(sample, evidence.samples)) continue;
+    if (superseded(sample, winners)) continue;
     std::size_t at = 0;
     while (at < heads.size() && key_of(*heads[at]) != key_of(sample)) ++at;
     if (at == heads.size()) {

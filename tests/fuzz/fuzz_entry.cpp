@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/fuzz_entry.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "logs/reader.hpp"
+#include "verdict/foreign.hpp"
+
+namespace shunt::fuzz {
+namespace {
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "invariant broken: %s\n", what);
+  std::abort();
+}
+
+void check_source(const logs::Source& source, std::size_t lines) {
+  require(source.file == 0, "fact of another file");
+  require(source.line <= lines, "fact beyond the last line");
+}
+
+}  // namespace
+
+void clean(std::string_view bytes) {
+  const logs::Document document = logs::make_document("fuzz", bytes);
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < document.lines.size(); ++i) {
+    const logs::Line& line = document.lines[i];
+    require(line.number >= last && line.number >= 1, "line numbers go back");
+    require(line.text.find('\n') == std::string::npos, "line end inside a line");
+    require(line.text.find('\x1b') == std::string::npos, "escape left in a line");
+    require(line.heading < static_cast<int>(document.lines.size()), "heading out of range");
+    (void)logs::heading_of(document, i);
+    last = line.number;
+  }
+}
+
+void read_and_judge(std::string_view bytes) {
+  logs::Evidence evidence;
+  logs::gather(logs::make_document("fuzz", bytes), evidence);
+  const std::size_t lines = evidence.files.front().lines;
+  for (const auto& sample : evidence.samples) {
+    check_source(sample.source, lines);
+    require(!sample.rate_gbs || std::isfinite(*sample.rate_gbs), "rate not finite");
+    require(!sample.time_us || std::isfinite(*sample.time_us), "time not finite");
+  }
+  for (const auto& sweep : evidence.sweeps) {
+    require(!sweep.rows.empty(), "empty sweep");
+    for (const auto& row : sweep.rows) check_source(row.source, lines);
+  }
+  for (const auto& failure : evidence.failures) check_source(failure.source, lines);
+  for (const auto& finding : verdict::judge_foreign(evidence)) {
+    require(!finding.id.empty() && !finding.sentence.empty(), "finding without words");
+    require(finding.sentence.find("nan") == std::string::npos, "nan in a finding");
+    require(finding.sentence.find("inf ") == std::string::npos, "infinity in a finding");
+  }
+}
+
+}  // namespace shunt::fuzz

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every fuzzer drives, with the invariants that any input must keep. A violation aborts.
+#pragma once
+
+#include <string_view>
+
+namespace shunt::fuzz {
+
+/// Reads `bytes` as a pasted file and judges what it says.
+void read_and_judge(std::string_view bytes);
+
+/// Decodes and cleans only.
+void clean(std::string_view bytes);
+
+}  // namespace shunt::fuzz

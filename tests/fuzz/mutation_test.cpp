@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Seeded damage to every golden input: cut, spliced, flipped, doubled, blown up. Nothing may crash
+// or break an invariant of fuzz_entry.cpp.
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fuzz/fuzz_entry.hpp"
+
+namespace shunt {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> corpus() {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(SHUNT_CORPUS)) {
+    if (entry.is_regular_file()) paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths);
+  std::vector<std::string> out;
+  for (const fs::path& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    out.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  return out;
+}
+
+struct Generator {
+  std::uint64_t state;
+  std::size_t below(std::size_t n) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return n == 0 ? 0 : static_cast<std::size_t>(state >> 33) % n;
+  }
+};
+
+std::string damage(const std::string& text, const std::string& other, Generator& random) {
+  std::string out = text;
+  const std::size_t rounds = 1 + random.below(4);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const std::size_t at = random.below(out.size() + 1);
+    switch (random.below(7)) {
+      case 0:
+        out.resize(at);
+        break;
+      case 1:
+        if (at < out.size()) out[at] = static_cast<char>(random.below(256));
+        break;
+      case 2:
+        out.insert(at, other.substr(random.below(other.size() + 1), random.below(200)));
+        break;
+      case 3:
+        out.erase(at, random.below(40));
+        break;
+      case 4:
+        out.insert(at,
+                   std::string(random.below(30), "0123456789.,-|[]:\t\r\x1b"[random.below(22)]));
+        break;
+      case 5:
+        if (out.size() < 20000) out += out;
+        break;
+      default:
+        out.insert(at, "99999999999999999999999999e308 GB/s (RDMA)");
+        break;
+    }
+  }
+  return out;
+}
+
+TEST(Mutation, NoDamageBreaksAReader) {
+  const auto inputs = corpus();
+  ASSERT_GE(inputs.size(), 40U);
+  Generator random{20260401};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    fuzz::read_and_judge(inputs[i]);
+    for (int round = 0; round < 60; ++round) {
+      const std::string damaged = damage(inputs[i], inputs[random.below(inputs.size())], random);
+      fuzz::clean(damaged);
+      fuzz::read_and_judge(damaged);
+    }
+  }
+}
+
+TEST(Mutation, EveryPrefixOfAnInputIsReadable) {
+  for (const std::string& input : corpus()) {
+    const std::size_t step = std::max<std::size_t>(1, input.size() / 120);
+    for (std::size_t n = 0; n <= input.size(); n += step) fuzz::read_and_judge(input.substr(0, n));
+  }
+}
+
+TEST(Mutation, HugeLinesAndManyLinesTakeLinearTime) {
+  fuzz::read_and_judge(std::string(2'000'000, '['));
+  fuzz::read_and_judge(std::string(2'000'000, '9'));
+  std::string tags;
+  for (int i = 0; i < 20000; ++i) tags += "[1,0]<stdout>:[tuning] SMs 24, NVL chunk 8";
+  fuzz::read_and_judge(tags);
+  std::string keys;
+  for (int i = 0; i < 20000; ++i) keys += "KEY_" + std::to_string(i) + "=1\n";
+  fuzz::read_and_judge(keys);
+}
+
+}  // namespace
+}  // namespace shunt
