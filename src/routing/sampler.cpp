@@ -28,7 +28,7 @@ std::uint64_t integer_sqrt(U128 value) {
 
 /// log2(n) by repeated squaring of the mantissa: each squaring yields one bit.
 std::uint64_t fixed_log2(std::uint64_t n) {
-  const int whole = std::bit_width(n) - 1;
+  const int whole = static_cast<int>(std::bit_width(n)) - 1;
   std::uint64_t mantissa = n << (63 - whole);  // in [1, 2) with 63 fraction bits
   std::uint64_t result = static_cast<std::uint64_t>(whole);
   for (int bit = 0; bit < kLogBits; ++bit) {

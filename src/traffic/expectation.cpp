@@ -38,7 +38,8 @@ class Occupancy {
         groups_(limit.groups),
         limit_(limit.top_groups),
         width_(topk + 1),
-        now_(static_cast<std::size_t>((limit.top_groups + 1) * (topk + 1)), 0.0) {
+        now_(static_cast<std::size_t>(limit.top_groups + 1) * static_cast<std::size_t>(topk + 1),
+             0.0) {
     now_[0] = 1.0;
     for (int taken = 0; taken < topk; ++taken) step(taken);
   }
@@ -48,7 +49,8 @@ class Occupancy {
 
  private:
   [[nodiscard]] std::size_t index(int met, int own) const {
-    return static_cast<std::size_t>(met * width_ + own);
+    return static_cast<std::size_t>(met) * static_cast<std::size_t>(width_) +
+           static_cast<std::size_t>(own);
   }
 
   void step(int taken) {
@@ -94,7 +96,7 @@ Result<double> expected_copies(int domains, int experts, int topk) {
 }
 
 Result<double> expected_remote_copies(int domains, int experts, int topk) {
-  const auto copies = expected_copies(domains, experts, topk);
+  auto copies = expected_copies(domains, experts, topk);
   if (!copies) return copies;
   return *copies * (domains - 1) / domains;
 }
