@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/program.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/version_text.hpp"
+
+namespace shunt::cli {
+namespace {
+
+/// Set once by the Program; messages begin with it.
+std::string& program_name() {
+  static std::string name = "shunt";
+  return name;
+}
+
+std::string help_head(const std::string& summary, const std::vector<std::string>& examples) {
+  std::string head = "Examples:\n";
+  for (const std::string& example : examples) head += fmt::format("  {}\n", example);
+  return head + "\n" + summary + "\n";
+}
+
+/// CLI11's sentence for the arguments that no option took, reduced to the arguments.
+std::string unexpected_arguments(const std::string& sentence) {
+  const std::size_t colon = sentence.find(": ");
+  return colon == std::string::npos ? sentence : sentence.substr(colon + 2);
+}
+
+}  // namespace
+
+const char* version() {
+  return kVersion;
+}
+
+Exit exit_for(const Error& error, Exit system) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+      return Exit::kUsage;
+    case ErrorCode::kCorrupt:
+      return Exit::kInput;
+    case ErrorCode::kSystem:
+      return system;
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kOutOfMemory:
+    case ErrorCode::kPermission:
+      return Exit::kEnvironment;
+    case ErrorCode::kTimeout:
+    case ErrorCode::kPeerLost:
+    case ErrorCode::kProtocol:
+    case ErrorCode::kPoisoned:
+      return Exit::kRunFailed;
+    case ErrorCode::kInternal:
+      break;
+  }
+  return Exit::kInternal;
+}
+
+void complain(const std::string& message) {
+  fmt::print(stderr, "{}: {}\n", program_name(), message);
+}
+
+Exit complain(const Error& error, Exit system) {
+  complain(error.to_string());
+  return exit_for(error, system);
+}
+
+Program::Program(std::string name, std::string summary, std::vector<std::string> examples)
+    : name_(std::move(name)), app_(help_head(summary, examples), name_) {
+  program_name() = name_;
+  app_.set_help_flag("-h,--help", "Print this and exit");
+  app_.add_flag("--version")->description("Print version, compiler and features, and exit");
+}
+
+CLI::App& Program::add_verb(const std::string& name,
+                            const std::string& summary,
+                            const std::vector<std::string>& examples,
+                            std::function<Exit()> run) {
+  CLI::App* verb = app_.add_subcommand(name, summary);
+  verb->set_help_flag("-h,--help", "Print this and exit");
+  // In the list of verbs the summary stands alone; the verb's own help begins with its examples.
+  verb->footer("");
+  verb->description(summary);
+  verb->callback([] {});
+  const std::string head = help_head(summary, examples);
+  class VerbFormatter : public CLI::Formatter {
+   public:
+    explicit VerbFormatter(std::string text) : text_(std::move(text)) {}
+    std::string make_description(const CLI::App* /*app*/) const override { return text_; }
+
+   private:
+    std::string text_;
+  };
+  verb->formatter(std::make_shared<VerbFormatter>(head));
+  verbs_.emplace_back(verb, std::move(run));
+  return *verb;
+}
+
+std::string Program::verb_names() const {
+  std::string names;
+  for (const auto& [verb, run] : verbs_) {
+    names += names.empty() ? verb->get_name() : ", " + verb->get_name();
+  }
+  return names;
+}
+
+std::string Program::version_text() const {
+  std::string text = fmt::format("{} {}\n  compiler {}\n", name_, kVersion, kCompiler);
+  for (const std::string& feature : features_) text += fmt::format("  {}\n", feature);
+  return text;
+}
+
+Exit Program::refuse_usage(const std::string& what) const {
+  complain(what);
+  return Exit::kUsage;
+}
+
+Exit Program::dispatch(int argc, const char* const* argv) {
+  if (argc < 2) {
+    return refuse_usage(fmt::format(
+        "no verb is given; verbs: {}; '{} --help' shows examples", verb_names(), name_));
+  }
+  const std::string first = argv[1];
+  if (first == "--version") {
+    fmt::print("{}", version_text());
+    return Exit::kDone;
+  }
+  if (first == "-h" || first == "--help") {
+    fmt::print("{}", app_.help());
+    return Exit::kDone;
+  }
+  const CLI::App* chosen = nullptr;
+  for (const auto& [verb, run] : verbs_) {
+    if (verb->get_name() == first) chosen = verb;
+  }
+  if (chosen == nullptr) {
+    return refuse_usage(fmt::format("unknown {} '{}'; verbs: {}",
+                                    first.rfind('-', 0) == 0 ? "option" : "verb",
+                                    first,
+                                    verb_names()));
+  }
+  const std::string see = fmt::format("'{} {} --help' shows what is allowed", name_, first);
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", chosen->help(name_));
+    return Exit::kDone;
+  } catch (const CLI::ExtrasError& error) {
+    return refuse_usage(
+        fmt::format("{} does not know {}; {}", first, unexpected_arguments(error.what()), see));
+  } catch (const CLI::ParseError& error) {
+    return refuse_usage(fmt::format("{}; {}", error.what(), see));
+  }
+  for (const auto& [verb, run] : verbs_) {
+    if (verb == chosen) return run();
+  }
+  return Exit::kInternal;
+}
+
+int Program::run(int argc, const char* const* argv) {
+  Exit status = Exit::kInternal;
+  try {
+    status = dispatch(argc, argv);
+  } catch (const std::bad_alloc&) {
+    complain("out of memory");
+    status = Exit::kEnvironment;
+  } catch (const std::exception& error) {
+    complain(fmt::format("internal error: {}; please report it", error.what()));
+  }
+  // What was printed may still sit in the buffer of a full disk.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    if (status == Exit::kDone) status = Exit::kEnvironment;
+  }
+  return static_cast<int>(status);
+}
+
+}  // namespace shunt::cli
