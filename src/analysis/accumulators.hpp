@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private to analysis/: what MeasureBuilder keeps while records pass, and the keys it keeps it
+// under. Memory grows with operations · ranks · phases, never with spans.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "record/record.hpp"
+
+namespace shunt::analysis {
+
+inline constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::size_t kSpanKinds = 6;
+inline constexpr std::size_t kWaitReasons = 7;
+
+/// One (operation, rank, phase).
+struct PhaseTotals {
+  std::uint64_t begin = kNever;
+  std::uint64_t end = 0;
+  std::uint64_t block_ns = 0;  ///< Σ of kPhase spans.
+  std::uint64_t phase_bytes = 0;
+  std::uint64_t work_bytes = 0;  ///< Of copy, reduce and post spans.
+  std::uint32_t blocks = 0;
+  std::array<std::uint64_t, kSpanKinds> kind_ns{};
+  std::array<std::uint64_t, kWaitReasons> wait_ns{};
+
+  [[nodiscard]] double dur() const {
+    return begin == kNever || end <= begin ? 0.0 : static_cast<double>(end - begin);
+  }
+  /// Share of the blocks' time that went into `kind`, 0 … 1. Where warps of one block recorded
+  /// side by side their sum exceeds the block's time: then the share is of that sum.
+  [[nodiscard]] double share(record::SpanKind kind) const {
+    std::uint64_t parts = 0;
+    for (std::size_t k = 1; k < kSpanKinds; ++k) parts += kind_ns[k];
+    const std::uint64_t whole = std::max(block_ns, parts);
+    if (whole == 0) return 0.0;
+    return static_cast<double>(kind_ns[static_cast<std::size_t>(kind)]) /
+           static_cast<double>(whole);
+  }
+  [[nodiscard]] std::uint64_t bytes() const { return phase_bytes != 0 ? phase_bytes : work_bytes; }
+};
+
+/// One (operation, source rank, target rank).
+struct PairTotals {
+  std::uint64_t puts = 0;
+  std::uint64_t put_bytes = 0;
+  std::uint64_t first_post = kNever;
+  std::uint64_t last_post = 0;
+  std::uint64_t arrivals = 0;
+  std::uint64_t arrival_bytes = 0;
+  std::uint64_t last_arrival = 0;
+  std::uint64_t control_bytes = 0;
+  std::uint64_t qp_mask = 0;  ///< Bit qp mod 64.
+
+  [[nodiscard]] bool complete() const { return puts == arrivals; }
+};
+
+/// A put posted or a chunk landed, to be paired with its other half.
+struct PutEvent {
+  std::uint64_t time = 0;
+  std::int32_t source = 0;
+  std::int32_t target = 0;
+  std::int32_t chunk = 0;
+  bool arrival = false;
+};
+
+/// 32 bits of operation, 24 of rank, 8 of phase.
+[[nodiscard]] constexpr std::uint64_t phase_key(std::uint32_t op, int rank, record::Phase phase) {
+  return (static_cast<std::uint64_t>(op) << 32) |
+         (static_cast<std::uint64_t>(rank & 0xffffff) << 8) |
+         (static_cast<std::uint64_t>(phase) & 0xff);
+}
+
+/// Everything that the visitor saw.
+struct Accumulated {
+  std::unordered_map<std::uint64_t, PhaseTotals> phases;  ///< By phase_key().
+  /// By operation, then source << 32 | target.
+  std::unordered_map<std::uint32_t, std::unordered_map<std::uint64_t, PairTotals>> pairs;
+  std::unordered_map<std::uint32_t, std::vector<PutEvent>> events;
+  std::uint64_t records = 0;
+
+  [[nodiscard]] const PhaseTotals* find(std::uint32_t op, int rank, record::Phase phase) const {
+    const auto it = phases.find(phase_key(op, rank, phase));
+    return it == phases.end() ? nullptr : &it->second;
+  }
+};
+
+}  // namespace shunt::analysis

@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "analysis/finish.hpp"
+#include "analysis/framing.hpp"
+
+namespace shunt::analysis {
+namespace {
+
+/// A rate above the rating by more than this is no measurement of that link: clocks are aligned to
+/// microseconds and windows last longer, so 2 % covers both.
+constexpr double kImpossible = 1.02;
+
+struct Pair {
+  int source;
+  int target;
+  const PairTotals* totals;
+};
+
+/// The pairs that leave `node` in `op`, in rank order.
+std::vector<Pair> pairs_leaving(const Accumulated& seen,
+                                const cluster::Shape& shape,
+                                std::uint32_t op,
+                                int node) {
+  std::vector<Pair> pairs;
+  const auto it = seen.pairs.find(op);
+  if (it == seen.pairs.end()) return pairs;
+  for (const auto& [key, totals] : it->second) {
+    const int source = static_cast<int>(key >> 32);
+    const int target = static_cast<int>(key & 0xffffffffU);
+    if (source >= shape.world || target < 0 || target >= shape.world) continue;
+    if (shape.node_of(source) == node && shape.node_of(target) != node) {
+      pairs.push_back({source, target, &totals});
+    }
+  }
+  std::ranges::sort(pairs, {}, [](const Pair& p) { return std::pair(p.source, p.target); });
+  return pairs;
+}
+
+/// Samples of one link over the measured operations.
+struct LinkSamples {
+  std::vector<double> window, bytes, frames, rate, duty, puts, posting, posting_rate, latency;
+  std::vector<double> flight;
+  std::map<std::pair<int, int>, int> last;
+  std::uint64_t qp_mask = 0;
+  double put_bytes = 0;
+  double put_count = 0;
+};
+
+struct PairedOperation {
+  std::vector<double> latency;
+  int in_flight_max = 0;
+};
+
+/// Pairs puts with arrivals by (source, target, chunk) among those that leave `node`.
+PairedOperation pair_events(const std::vector<PutEvent>& events,
+                            const cluster::Shape& shape,
+                            int node) {
+  std::vector<const PutEvent*> ours;
+  for (const PutEvent& event : events) {
+    const bool known = event.source >= 0 && event.source < shape.world && event.target >= 0 &&
+                       event.target < shape.world;
+    if (known && shape.node_of(event.source) == node && shape.node_of(event.target) != node) {
+      ours.push_back(&event);
+    }
+  }
+  std::ranges::sort(ours, {}, [](const PutEvent* e) {
+    return std::tuple(e->source, e->target, e->chunk, e->arrival, e->time);
+  });
+  PairedOperation paired;
+  std::vector<std::pair<std::uint64_t, int>> steps;
+  for (std::size_t i = 0; i + 1 < ours.size(); ++i) {
+    const PutEvent& put = *ours[i];
+    const PutEvent& arrival = *ours[i + 1];
+    if (put.arrival || !arrival.arrival || put.source != arrival.source ||
+        put.target != arrival.target || put.chunk != arrival.chunk) {
+      continue;
+    }
+    // Clocks are aligned to within the residual: a put may seem to land before it was posted.
+    const std::uint64_t landed = std::max(arrival.time, put.time);
+    paired.latency.push_back(static_cast<double>(landed - put.time));
+    steps.emplace_back(put.time, 1);
+    steps.emplace_back(landed, -1);
+  }
+  std::ranges::sort(
+      steps, {}, [](const auto& step) { return std::pair(step.first, -step.second); });
+  int in_flight = 0;
+  for (const auto& [time, change] : steps) {
+    in_flight += change;
+    paired.in_flight_max = std::max(paired.in_flight_max, in_flight);
+  }
+  return paired;
+}
+
+/// Union over the node's ranks of their send phases, ns; 0 where there is none.
+std::uint64_t send_phase_ns(const Accumulated& seen,
+                            const profile::RunInfo& run,
+                            const OperationExtent& extent,
+                            int node) {
+  std::vector<Interval> spans;
+  for (int local = 0; local < run.shape.ranks_per_node; ++local) {
+    const PhaseTotals* totals =
+        seen.find(extent.op, run.shape.rank_of(node, local), record::Phase::kDispatchInterNodeSend);
+    if (totals != nullptr) spans.push_back({totals->begin, totals->end});
+  }
+  return length(unite(std::move(spans)));
+}
+
+/// One operation of one link. Returns its window, empty where a put or arrival is missing.
+std::vector<Interval> add_operation(const Accumulated& seen,
+                                    const profile::RunInfo& run,
+                                    const OperationExtent& extent,
+                                    LinkMeasure& link,
+                                    LinkSamples& samples) {
+  const std::vector<Pair> pairs = pairs_leaving(seen, run.shape, extent.op, link.node);
+  std::map<int, Interval> by_source;
+  double bytes = 0;
+  double puts = 0;
+  std::uint64_t first_post = kNever;
+  std::uint64_t last_post = 0;
+  std::uint64_t last_arrival = 0;
+  std::pair<int, int> last_pair{-1, -1};
+  for (const Pair& pair : pairs) {
+    const PairTotals& totals = *pair.totals;
+    link.control_bytes += totals.control_bytes;
+    if (!totals.complete()) {
+      ++link.incomplete_iterations;
+      return {};
+    }
+    if (totals.puts == 0) continue;
+    Interval& window = by_source.try_emplace(pair.source, Interval{kNever, 0}).first->second;
+    window.begin = std::min(window.begin, totals.first_post);
+    window.end = std::max(window.end, totals.last_arrival);
+    bytes += static_cast<double>(totals.put_bytes);
+    puts += static_cast<double>(totals.puts);
+    samples.qp_mask |= totals.qp_mask;
+    first_post = std::min(first_post, totals.first_post);
+    last_post = std::max(last_post, totals.last_post);
+    if (totals.last_arrival > last_arrival) {
+      last_arrival = totals.last_arrival;
+      last_pair = {pair.source, pair.target};
+    }
+  }
+  std::vector<Interval> windows;
+  for (const auto& [source, window] : by_source) windows.push_back(window);
+  windows = unite(std::move(windows));
+  const auto window = static_cast<double>(length(windows));
+  if (window <= 0) return {};
+  samples.window.push_back(window);
+  samples.bytes.push_back(bytes);
+  if (const auto frames = frame_bytes(run.config.provider, static_cast<std::uint64_t>(bytes))) {
+    samples.frames.push_back(static_cast<double>(*frames));
+  }
+  samples.rate.push_back(bytes / window);
+  samples.duty.push_back(
+      window / static_cast<double>(std::max<std::uint64_t>(1, extent.end - extent.begin)));
+  samples.puts.push_back(puts);
+  samples.put_bytes += bytes;
+  samples.put_count += puts;
+  samples.posting.push_back(static_cast<double>(last_post - first_post));
+  const std::uint64_t sending = send_phase_ns(seen, run, extent, link.node);
+  if (sending > 0) samples.posting_rate.push_back(bytes / static_cast<double>(sending));
+  ++samples.last[last_pair];
+  if (const auto it = seen.events.find(extent.op); it != seen.events.end()) {
+    PairedOperation paired = pair_events(it->second, run.shape, link.node);
+    link.in_flight_max = std::max(link.in_flight_max, paired.in_flight_max);
+    double sum = 0;
+    for (const double latency : paired.latency) sum += latency;
+    if (!paired.latency.empty()) samples.flight.push_back(sum / window);
+    samples.latency.insert(samples.latency.end(), paired.latency.begin(), paired.latency.end());
+  }
+  return windows;
+}
+
+void rate_link(const profile::RunInfo& run, const LinkSamples& samples, LinkMeasure& link) {
+  if (!run.config.link_rate_bytes_per_s || *run.config.link_rate_bytes_per_s <= 0) return;
+  const double rating = *run.config.link_rate_bytes_per_s / 1e9;  // bytes per ns
+  const double record = link.rate.p50 / rating;
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < samples.frames.size(); ++i) {
+    shares.push_back(samples.frames[i] / samples.window[i] / rating);
+  }
+  const double frame = shares.empty() ? record : median(std::move(shares));
+  if (frame > kImpossible) {
+    link.impossible_utilisation = frame;
+    return;
+  }
+  link.utilisation = std::min(record, 1.0);
+  if (!samples.frames.empty()) link.frame_utilisation = std::min(frame, 1.0);
+}
+
+void summarise_link(const profile::RunInfo& run, LinkSamples& samples, LinkMeasure& link) {
+  link.window_ns = summarise(samples.window);
+  link.bytes = summarise(samples.bytes);
+  link.frame_bytes = summarise(samples.frames);
+  link.rate = summarise(samples.rate);
+  link.duty = summarise(samples.duty);
+  link.puts = summarise(samples.puts);
+  link.put_bytes_mean = samples.put_count > 0 ? samples.put_bytes / samples.put_count : 0;
+  link.posting_ns = summarise(samples.posting);
+  link.posting_rate = summarise(samples.posting_rate);
+  link.latency_ns = summarise(samples.latency);
+  link.in_flight_mean = summarise(samples.flight).mean;
+  link.qps_used = std::popcount(samples.qp_mask);
+  for (const auto& [pair, count] : samples.last) {
+    const double share = count / static_cast<double>(samples.window.size());
+    if (share <= link.last_share) continue;
+    link.last_share = share;
+    link.last_source = pair.first;
+    link.last_target = pair.second;
+  }
+  rate_link(run, samples, link);
+}
+
+}  // namespace
+
+std::vector<std::vector<Interval>> measure_links(const Accumulated& seen,
+                                                 const profile::RunInfo& run,
+                                                 const std::vector<OperationExtent>& extents,
+                                                 OperationMeasure& out) {
+  std::vector<std::vector<Interval>> windows(extents.size());
+  for (int node = 0; node < run.shape.nodes && run.shape.nodes > 1; ++node) {
+    LinkMeasure link{.node = node};
+    link.name = run.shape.nodes == 2 ? fmt::format("node {} → node {}", node, 1 - node)
+                                     : fmt::format("node {} → others", node);
+    LinkSamples samples;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      const auto window = add_operation(seen, run, extents[i], link, samples);
+      windows[i].insert(windows[i].end(), window.begin(), window.end());
+    }
+    if (samples.window.empty() && link.incomplete_iterations == 0) continue;
+    summarise_link(run, samples, link);
+    out.links.push_back(std::move(link));
+  }
+  for (auto& window : windows) window = unite(std::move(window));
+  return windows;
+}
+
+std::vector<CounterCheck> check_counters(const Accumulated& seen,
+                                         const profile::RunInfo& run,
+                                         const std::vector<std::uint32_t>& ops) {
+  std::vector<CounterCheck> checks;
+  for (const profile::LinkCounter& counter : run.counters) {
+    CounterCheck check{.counter = counter};
+    for (const std::uint32_t op : ops) {
+      for (const Pair& pair : pairs_leaving(seen, run.shape, op, counter.from_node)) {
+        if (counter.to_node >= 0 && run.shape.node_of(pair.target) != counter.to_node) continue;
+        check.record_bytes += pair.totals->put_bytes + pair.totals->control_bytes;
+      }
+    }
+    check.frame_bytes = frame_bytes(run.config.provider, check.record_bytes);
+    const std::uint64_t expected = check.frame_bytes.value_or(check.record_bytes);
+    if (expected > 0) {
+      check.ratio = static_cast<double>(counter.bytes) / static_cast<double>(expected);
+    }
+    checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+}  // namespace shunt::analysis

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// One Report value, several renderers. in: whatever a verb found out → out: text, JSON, CSV.
+// Nothing here knows where the facts came from: own runs (run_report.hpp) and foreign logs fill the
+// same value. Renderers never compute; what is to be shown must be in the value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "verdict/finding.hpp"
+#include "verdict/judge.hpp"
+
+namespace shunt::report {
+
+/// A cell. monostate: unavailable, "-" in text, null in JSON, empty in CSV; never 0.
+using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+
+/// What a value counts. Text scales and names it; JSON and CSV keep the base unit, which the key
+/// ends in: `_ns`, `_bytes`, `_gb_per_s`, `_share`.
+enum class Unit {
+  kText,
+  kCount,   ///< A whole number.
+  kNumber,  ///< A plain number.
+  kNs,      ///< In text: the whole table in ns, µs, ms or s.
+  kBytes,   ///< In text: the column in B, kB, MB, GB.
+  kGbPerS,  ///< 1e9 bytes/s.
+  kShare,   ///< 0 … 1; in text as percent.
+};
+
+struct Column {
+  std::string key;    ///< JSON and CSV: "dur_p50_ns".
+  std::string title;  ///< Text: "dur". Empty: not shown in text.
+  Unit unit = Unit::kText;
+};
+
+struct Table {
+  std::string id;     ///< "dispatch_phases": stable, JSON consumers match on it.
+  std::string title;  ///< One line.
+  std::vector<Column> columns;
+  std::vector<std::vector<Value>> rows;  ///< REQUIRES: each as long as columns.
+  std::vector<std::string> notes;        ///< How to read it; under the table.
+};
+
+/// A named value: one of the configuration, or one line of the ledger.
+struct Fact {
+  std::string key;    ///< "payload_bytes"
+  std::string label;  ///< "payload bytes"
+  Value value;
+  Unit unit = Unit::kText;
+  std::string note;  ///< "remote copies · hidden · 2 B", "from --set": may be empty.
+};
+
+/// Utilisation of one link, to be drawn as a bar.
+struct Bar {
+  std::string label;            ///< "dispatch  node 0 → node 1"
+  std::optional<double> share;  ///< 0 … 1 of the rating.
+  std::string text;             ///< "0.119 of 0.125 GB/s", or why there is no share.
+  std::string word;             ///< "full", "close to full", "underused"; may be empty.
+};
+
+struct Report {
+  std::string tool_version;
+  std::string kind;      ///< "run", "log": what was looked at.
+  std::string title;     ///< "2 nodes × 4 ranks, tcp, v1"
+  std::string headline;  ///< The verdict in one sentence.
+  std::vector<Fact> config;
+  std::vector<Table> tables;  ///< The first is what CSV gives unless another is asked for.
+  std::vector<Fact> ledger;
+  std::vector<Bar> bars;
+  std::vector<verdict::Finding> findings;  ///< Worst first.
+  std::vector<std::string> checked;        ///< Ids of rules that found nothing or something.
+  std::vector<verdict::Unchecked> unchecked;
+  std::vector<std::string> notes;  ///< Assumptions, missing ranks, lost records.
+  std::uint64_t dropped_records = 0;
+};
+
+/// True if any finding is at least as severe as `least`.
+[[nodiscard]] bool has_finding(const Report& report, verdict::Severity least);
+
+}  // namespace shunt::report
