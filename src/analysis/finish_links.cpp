@@ -88,8 +88,9 @@ PairedOperation pair_events(const std::vector<PutEvent>& events,
     steps.emplace_back(put.time, 1);
     steps.emplace_back(landed, -1);
   }
-  std::ranges::sort(
-      steps, {}, [](const auto& step) { return std::pair(step.first, -step.second); });
+  // At one time, landings first: a put posted on the arrival of another is not beside it.
+  std::ranges::sort(steps);
+  if (!steps.empty()) paired.in_flight_max = 1;
   int in_flight = 0;
   for (const auto& [time, change] : steps) {
     in_flight += change;

@@ -25,6 +25,17 @@ constexpr std::array kRules{
     Rule{"saturated", saturated},
     Rule{"underused", underused},
     Rule{"posting-time", posting_time},
+    Rule{"receiver-waits", receiver_waits},
+    Rule{"receiver-idle", receiver_idle},
+    Rule{"combine-stall", combine_stall},
+    Rule{"barrier-bound", barrier_bound},
+    Rule{"few-qps", few_qps},
+    Rule{"few-blocks", few_blocks},
+    Rule{"small-messages", small_messages},
+    Rule{"slow-rank", slow_rank},
+    Rule{"skew", skew},
+    Rule{"cold-start", cold_start},
+    Rule{"counters-disagree", counters_disagree},
 };
 
 /// Lost records weaken everything that rests on records.
