@@ -111,6 +111,9 @@ std::vector<Topology> read_xgmi_counts(std::span<const std::string_view> lines,
     Topology topology = topology_of(*square, hops_announced(lines, index));
     topology.first_line = index + 1;
     topology.last_line = index + square->size();
+    if (index > 0 && contains(lines[index - 1], "xgmi_num_")) {
+      used[index - 1] = true;
+    }
     std::fill_n(used.begin() + static_cast<std::ptrdiff_t>(index), square->size(), true);
     const bool repeated = std::any_of(found.begin(), found.end(), [&topology](const Topology& t) {
       return t.same_matrix(topology);

@@ -27,6 +27,11 @@ std::span<const Rule> rules() {
       Rule{"elastic", judge_elastic},
       Rule{"chunks", judge_chunks},
       Rule{"links", judge_links},
+      Rule{"gpu links", judge_gpu_links},
+      Rule{"nics", judge_nics},
+      Rule{"counters", judge_counters},
+      Rule{"ports", judge_ports},
+      Rule{"nic lists", judge_nic_lists},
       Rule{"coverage", judge_coverage},
   };
   return kRules;

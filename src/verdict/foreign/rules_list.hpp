@@ -31,6 +31,15 @@ void judge_links(const Situation& situation, Findings& findings);
 void judge_tables(const Situation& situation, Findings& findings);
 // rules_facts.cpp
 void judge_facts(const Situation& situation, Findings& findings);
+// rules_gpu_links.cpp
+void judge_gpu_links(const Situation& situation, Findings& findings);
+// rules_nics.cpp
+void judge_nics(const Situation& situation, Findings& findings);
+// rules_counters.cpp
+void judge_counters(const Situation& situation, Findings& findings);
+// rules_ports.cpp
+void judge_ports(const Situation& situation, Findings& findings);
+void judge_nic_lists(const Situation& situation, Findings& findings);
 // rules_coverage.cpp
 void judge_coverage(const Situation& situation, Findings& findings);
 

@@ -1,0 +1,345 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// GPU to GPU: pairs without NVLink or xGMI, links that differ, by design or by fault.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cluster/topology.hpp"
+#include "verdict/foreign/build.hpp"
+#include "verdict/foreign/rules_list.hpp"
+#include "verdict/foreign/topology_words.hpp"
+
+namespace shunt::verdict::foreign {
+namespace {
+
+using cluster::DeviceKind;
+using cluster::PathKind;
+using cluster::Topology;
+using Pair = std::pair<std::size_t, std::size_t>;
+
+/// The pairs of one matrix, sorted by what they say.
+struct Pairs {
+  std::vector<std::size_t> gpus;
+  std::vector<Pair> linked;
+  std::vector<Pair> bare;  ///< Known, and no GPU link.
+  std::size_t unknown = 0;
+  std::map<std::size_t, std::vector<std::size_t>> bare_of;
+  std::map<std::size_t, std::size_t> linked_of;
+  std::map<std::size_t, int> links_of;      ///< Sum of bonded links of a GPU.
+  std::map<std::size_t, int> most_of;       ///< Largest bundle of a GPU.
+  std::map<std::size_t, bool> complete;     ///< All pairs of the GPU are known.
+  std::map<int, std::size_t> bundle_sizes;  ///< Bonded links of a pair → pairs.
+  bool amd = false;
+
+  [[nodiscard]] std::size_t total() const { return gpus.size() * (gpus.size() - 1) / 2; }
+  [[nodiscard]] const char* link() const { return amd ? "xGMI" : "NVLink"; }
+};
+
+Pairs sort_pairs(const Topology& topology) {
+  Pairs pairs;
+  pairs.gpus = topology.of_kind(DeviceKind::kGpu);
+  pairs.amd = topology.source.find("nvidia") == std::string::npos;
+  for (const std::size_t gpu : pairs.gpus) pairs.complete[gpu] = true;
+  for (std::size_t i = 0; i < pairs.gpus.size(); ++i) {
+    for (std::size_t j = i + 1; j < pairs.gpus.size(); ++j) {
+      const std::size_t a = pairs.gpus[i];
+      const std::size_t b = pairs.gpus[j];
+      const cluster::Path& path = topology.path(a, b);
+      if (path.kind == PathKind::kUnknown) {
+        ++pairs.unknown;
+        pairs.complete[a] = pairs.complete[b] = false;
+        continue;
+      }
+      if (!cluster::is_gpu_link(path.kind)) {
+        pairs.bare.emplace_back(a, b);
+        pairs.bare_of[a].push_back(b);
+        pairs.bare_of[b].push_back(a);
+        continue;
+      }
+      pairs.linked.emplace_back(a, b);
+      ++pairs.bundle_sizes[path.links];
+      for (const std::size_t gpu : {a, b}) {
+        ++pairs.linked_of[gpu];
+        pairs.links_of[gpu] += path.links;
+        pairs.most_of[gpu] = std::max(pairs.most_of[gpu], path.links);
+      }
+    }
+  }
+  return pairs;
+}
+
+/// "NV18 (450 GB/s one way on NVLink 4, 900 on NVLink 5)", "4 xGMI links (200 GB/s)".
+std::string bundle(const Pairs& pairs, int links) {
+  if (links <= 0) return pairs.link();
+  if (pairs.amd) {
+    return fmt::format(
+        "{} xGMI link{} ({} GB/s one way at 50 a link)", links, links > 1 ? "s" : "", links * 50);
+  }
+  return links == 18 ? "NV18 (18 × 25 = 450 GB/s one way on H100/H200, 18 × 50 = 900 GB/s on B200)"
+                     : fmt::format("NV{} ({} GB/s one way at 25 a link)", links, links * 25);
+}
+
+int usual_links(const Pairs& pairs) {
+  int usual = 0;
+  std::size_t most = 0;
+  for (const auto& [links, count] : pairs.bundle_sizes) {
+    if (count >= most) {
+      usual = links;
+      most = count;
+    }
+  }
+  return usual;
+}
+
+void pcie_only(const Topology& topology,
+               const Pairs& pairs,
+               const std::string& where,
+               const std::string& lines,
+               Findings& findings) {
+  std::set<std::string> kinds;
+  int hops = 0;
+  int weight = 0;
+  for (const auto& [a, b] : pairs.bare) {
+    kinds.insert(topology.path(a, b).to_string());
+    hops = std::max(hops, topology.path(a, b).hops);
+    weight = std::max(weight, topology.path(a, b).weight);
+  }
+  Finding finding = Build("nvlink-missing", Severity::kNotice, Confidence::kHigh, where);
+  finding.sentence = fmt::format(
+      "No pair of the {} GPUs has {}: all {} known pairs are PCIe only ({}). Traffic inside the "
+      "node gets about 25 GB/s one way on PCIe Gen4 x16 (50 on Gen5), shared by all peers of a "
+      "GPU.",
+      pairs.gpus.size(),
+      pairs.amd ? "an xGMI link" : "NVLink",
+      pairs.bare.size(),
+      fmt::join(kinds, ", "));
+  if (hops > 2) {
+    finding.sentence += fmt::format(" {} hops between them: each pair crosses NUMA nodes.", hops);
+  }
+  finding.evidence.push_back({"GPU pairs without a link",
+                              fmt::format("{} of {}", pairs.bare.size(), pairs.total()),
+                              lines});
+  if (weight > 0) {
+    finding.evidence.push_back({"weight", fmt::format("{}", weight), lines});
+    finding.derivation =
+        "AMD's rule: 20 per PCIe segment plus the weight between CPUs; one xGMI hop is 15";
+  }
+  finding.action =
+      "By design for PCIe cards without bridges. On a board that should have links (SXM, OAM, "
+      "bridged cards) look for the bridge, the driver and, with NVSwitch, the fabric manager.";
+  finding.confirm =
+      pairs.amd ? "amd-smi xgmi, and the GPU model" : "nvidia-smi nvlink -s, and the GPU model";
+  findings.push_back(std::move(finding));
+}
+
+/// GPUs that have no link at all where the others are all joined.
+std::vector<std::size_t> isolated(const Pairs& pairs) {
+  std::vector<std::size_t> found;
+  for (const std::size_t gpu : pairs.gpus) {
+    const auto bare = pairs.bare_of.find(gpu);
+    if (bare != pairs.bare_of.end() && pairs.linked_of.count(gpu) == 0 &&
+        bare->second.size() >= 2) {
+      found.push_back(gpu);
+    }
+  }
+  return found;
+}
+
+void missing_links(const Topology& topology,
+                   const Pairs& pairs,
+                   const std::vector<std::size_t>& lost,
+                   const std::string& where,
+                   const std::string& lines,
+                   Findings& findings) {
+  std::set<Pair> affected;
+  std::size_t seen_by_others = 0;
+  for (const auto& [a, b] : pairs.bare) {
+    const bool first = std::find(lost.begin(), lost.end(), a) != lost.end();
+    const bool second = std::find(lost.begin(), lost.end(), b) != lost.end();
+    if (first || second) affected.insert({a, b});
+    const std::size_t other = first ? b : a;
+    const std::size_t own = first ? a : b;
+    if (first != second && topology.cell(other, own).kind != PathKind::kUnknown) ++seen_by_others;
+  }
+  const int usual = usual_links(pairs);
+  const std::string names = list_labels(topology, lost);
+  Finding finding = Build("nvlink-missing", Severity::kCritical, Confidence::kHigh, where + names);
+  finding.sentence = fmt::format(
+      "{} {} no {} to any peer, where the other pairs have {}: {} of {} pairs ({}) go over PCIe at "
+      "about 50 GB/s (Gen5 x16; 25 on Gen4), so {} the straggler of every all-to-all inside the "
+      "node.",
+      names,
+      lost.size() > 1 ? "have" : "has",
+      pairs.link(),
+      bundle(pairs, usual),
+      affected.size(),
+      pairs.total(),
+      percent(static_cast<double>(affected.size()) / static_cast<double>(pairs.total())),
+      lost.size() > 1 ? "these are" : "it is");
+  finding.evidence.push_back(
+      {"pairs without a link", fmt::format("{} of {}", affected.size(), pairs.total()), lines});
+  finding.evidence.push_back(
+      {"confirmed by the partner's row", fmt::format("{}", seen_by_others), lines});
+  finding.evidence.push_back({"pairs with a link", fmt::format("{}", pairs.linked.size()), lines});
+  if (pairs.unknown > 0) {
+    finding.evidence.push_back({"pairs not in the paste", fmt::format("{}", pairs.unknown), lines});
+  }
+  finding.derivation = fmt::format("{} GPUs make {} pairs; a pair counts as linked by either row",
+                                   pairs.gpus.size(),
+                                   pairs.total());
+  finding.action = pairs.amd
+                       ? "A fault: read the xGMI link state and errors, reseat or reset the GPU."
+                       : "A fault, not a design: read the GPU's links, the fabric manager's log, "
+                         "then reset the GPU. Until then leave it out of EP groups.";
+  finding.confirm = pairs.amd ? "amd-smi xgmi -m"
+                              : fmt::format(
+                                    "nvidia-smi nvlink -s -i {}; systemctl status "
+                                    "nvidia-fabricmanager; dmesg | grep -i xid",
+                                    topology.devices[lost.front()].index);
+  findings.push_back(std::move(finding));
+}
+
+/// All GPUs have as many partners as each other: how boards without a switch are built.
+bool is_regular(const Pairs& pairs) {
+  std::set<std::size_t> partners;
+  for (const std::size_t gpu : pairs.gpus) {
+    if (!pairs.complete.at(gpu)) continue;
+    const auto count = pairs.linked_of.find(gpu);
+    partners.insert(count == pairs.linked_of.end() ? 0 : count->second);
+  }
+  return partners.size() <= 1;
+}
+
+void uneven(const Topology& topology,
+            const Pairs& pairs,
+            const std::string& where,
+            const std::string& lines,
+            Findings& findings) {
+  const bool regular = is_regular(pairs);
+  Finding finding = Build("gpu-links-uneven",
+                          regular ? Severity::kNotice : Severity::kWarning,
+                          regular ? Confidence::kHigh : Confidence::kMedium,
+                          where + "GPU links");
+  std::vector<std::string> sizes;
+  for (auto it = pairs.bundle_sizes.rbegin(); it != pairs.bundle_sizes.rend(); ++it) {
+    sizes.push_back(fmt::format(
+        "{} pair{} with {}", it->second, it->second > 1 ? "s" : "", bundle(pairs, it->first)));
+  }
+  finding.sentence = fmt::format(
+      "GPU pairs are not alike: {}{}. ",
+      fmt::join(sizes, ", "),
+      pairs.bare.empty() ? std::string()
+                         : fmt::format("; {} of {} pairs have no direct {} and need routing over "
+                                       "other GPUs or PCIe",
+                                       pairs.bare.size(),
+                                       pairs.total(),
+                                       pairs.link()));
+  const int least = pairs.bundle_sizes.begin()->first;
+  if (least > 0) {
+    finding.sentence += fmt::format(
+        "An all-to-all runs at the pace of its slowest pair: {} GB/s one way for the worst direct "
+        "pair{}.",
+        least * (pairs.amd ? 50 : 25),
+        pairs.bare.empty() ? "" : ", less for those without a link");
+  }
+  finding.sentence += regular ? " Every GPU has the same number of partners, as boards without a "
+                                "switch are built: by design."
+                              : " GPUs differ in their number of partners: by design or by fault, "
+                                "which the board's model decides.";
+  for (const std::size_t gpu : pairs.gpus) {
+    const auto sum = pairs.links_of.find(gpu);
+    if (!regular && pairs.complete.at(gpu) && sum != pairs.links_of.end()) {
+      finding.evidence.push_back(
+          {topology.devices[gpu].label + " links in all", fmt::format("{}", sum->second), lines});
+    }
+  }
+  finding.evidence.push_back(
+      {"direct pairs", fmt::format("{} of {}", pairs.linked.size(), pairs.total()), lines});
+  finding.action = regular ? "Place expert groups inside well-linked sets of GPUs, or expect the "
+                             "slowest pair's rate."
+                           : "Read the link state of the GPUs with fewer links.";
+  finding.confirm = pairs.amd ? "amd-smi topology" : "nvidia-smi nvlink -s; nvidia-smi nvlink -e";
+  findings.push_back(std::move(finding));
+}
+
+/// GPUs all of whose bundles are smaller than what the others have among themselves.
+std::vector<std::size_t> weak(const Pairs& pairs) {
+  std::vector<std::size_t> found;
+  const int usual = usual_links(pairs);
+  for (const std::size_t gpu : pairs.gpus) {
+    const auto most = pairs.most_of.find(gpu);
+    if (most != pairs.most_of.end() && most->second > 0 && most->second < usual) {
+      found.push_back(gpu);
+    }
+  }
+  return found;
+}
+
+void weak_links(const Topology& topology,
+                const Pairs& pairs,
+                const std::vector<std::size_t>& gpus,
+                const std::string& where,
+                const std::string& lines,
+                Findings& findings) {
+  const int usual = usual_links(pairs);
+  const int has = pairs.most_of.at(gpus.front());
+  const std::string names = list_labels(topology, gpus);
+  findings.push_back(
+      Build("gpu-links-uneven", Severity::kWarning, Confidence::kHigh, where + names)
+          .say(
+              fmt::format("{} {} {} links where the other GPUs have {}: {} of its {} rate is gone, "
+                          "and every all-to-all waits for it.",
+                          names,
+                          gpus.size() > 1 ? "have" : "has",
+                          has,
+                          usual,
+                          percent(1.0 - static_cast<double>(has) / usual),
+                          pairs.link()))
+          .fact("links", fmt::format("{} instead of {}", has, usual), lines)
+          .because(fmt::format("1 − {}/{}", has, usual))
+          .act("Links are down: read their state and errors, reset the GPU or have it exchanged.")
+          .confirm("nvidia-smi nvlink -s; nvidia-smi nvlink -e"));
+}
+
+void judge_matrix(const Topology& topology,
+                  const std::string& where,
+                  const std::string& lines,
+                  Findings& findings) {
+  const Pairs pairs = sort_pairs(topology);
+  if (topology.pcie_view || pairs.gpus.size() < 2 || (pairs.linked.empty() && pairs.bare.empty())) {
+    return;
+  }
+  if (pairs.linked.empty()) {
+    pcie_only(topology, pairs, where.empty() ? "GPUs" : where + "GPUs", lines, findings);
+    return;
+  }
+  const std::vector<std::size_t> lost = isolated(pairs);
+  if (!lost.empty() && pairs.gpus.size() > 2) {
+    missing_links(topology, pairs, lost, where, lines, findings);
+    return;
+  }
+  if (!pairs.bare.empty()) {
+    uneven(topology, pairs, where, lines, findings);
+    return;
+  }
+  if (pairs.bundle_sizes.size() < 2) return;
+  if (const auto gpus = weak(pairs); !gpus.empty() && gpus.size() * 2 <= pairs.gpus.size()) {
+    weak_links(topology, pairs, gpus, where, lines, findings);
+  } else {
+    uneven(topology, pairs, where, lines, findings);
+  }
+}
+
+}  // namespace
+
+void judge_gpu_links(const Situation& s, Findings& findings) {
+  for (const logs::TopologyFact* fact : distinct_topologies(s)) {
+    judge_matrix(fact->topology, where_prefix(fact->topology), lines_of(s, *fact), findings);
+  }
+}
+
+}  // namespace shunt::verdict::foreign
