@@ -37,12 +37,11 @@ std::string host_clock_identity() {
   return *boot + (n > 0 ? std::string(space, static_cast<std::size_t>(n)) : std::string());
 }
 
-Result<ClockAligner> ClockAligner::create(int rank,
-                                          int world,
+Result<ClockAligner> ClockAligner::create(int world,
                                           Exchange exchange,
                                           std::function<std::uint64_t()> now,
                                           const std::string& identity) {
-  ClockAligner aligner(rank, world, std::move(exchange), std::move(now));
+  ClockAligner aligner(world, std::move(exchange), std::move(now));
   SHUNT_TRY(aligner.assign_clocks(identity));
   return aligner;
 }

@@ -34,8 +34,7 @@ using Exchange =
 class ClockAligner {
  public:
   /// `now` is the rank's clock (now_ns), `identity` host_clock_identity(); tests give their own.
-  [[nodiscard]] static Result<ClockAligner> create(int rank,
-                                                   int world,
+  [[nodiscard]] static Result<ClockAligner> create(int world,
                                                    Exchange exchange,
                                                    std::function<std::uint64_t()> now,
                                                    const std::string& identity);
@@ -59,13 +58,12 @@ class ClockAligner {
     std::uint64_t leave_ns;
   };
 
-  ClockAligner(int rank, int world, Exchange exchange, std::function<std::uint64_t()> now)
-      : rank_(rank), world_(world), exchange_(std::move(exchange)), now_(std::move(now)) {}
+  ClockAligner(int world, Exchange exchange, std::function<std::uint64_t()> now)
+      : world_(world), exchange_(std::move(exchange)), now_(std::move(now)) {}
 
   [[nodiscard]] Status assign_clocks(const std::string& identity);
   void intersect(const std::vector<std::vector<Round>>& rounds);
 
-  int rank_;
   int world_;
   Exchange exchange_;
   std::function<std::uint64_t()> now_;

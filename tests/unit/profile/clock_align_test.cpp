@@ -82,7 +82,6 @@ std::vector<std::vector<ClockFit>> align(const std::vector<SimulatedClock>& cloc
       const auto index = static_cast<std::size_t>(rank);
       Random random(static_cast<std::uint64_t>(rank) + 1);
       auto aligner = ClockAligner::create(
-          rank,
           world,
           [&](std::span<const std::byte> mine) -> Result<Blobs> {
             return meeting.exchange(rank, mine);
@@ -118,7 +117,8 @@ TEST(ClockAligner, TheTrueOffsetLiesWithinTheResidualAllAlong) {
       }
     }
   }
-  EXPECT_NEAR(all[0][2].drift_ppb, -20'000, 200);
+  // Each end may be off by its residual, over 10 s.
+  EXPECT_NEAR(all[0][2].drift_ppb, -20'000, 0.2 * static_cast<double>(all[0][2].residual_ns) + 50);
 }
 
 TEST(ClockAligner, RanksOfOneHostShareTheirClockExactly) {
@@ -146,7 +146,6 @@ TEST(ClockAligner, ThisHostHasAnIdentityAndItIsStable) {
 
 TEST(ClockAligner, AFailedExchangeIsPassedOn) {
   const auto aligner = ClockAligner::create(
-      0,
       2,
       [](std::span<const std::byte>) -> Result<Blobs> {
         return Unexpected(Error{ErrorCode::kPeerLost, ErrorScope::kFatal, "rank 1 is gone", 0});

@@ -208,12 +208,12 @@ std::uint32_t records_of_block(const std::string& bytes, std::size_t at) {
 
 TEST(RunReader, ReadsAFileCutAtAnyByteUpToItsLastWholeBlock) {
   const TemporaryDirectory scratch;
-  write_sample(scratch.file("run"), 1, 3, 4);
+  write_sample(scratch.file("run"), 1, 2, 2);
   const std::string path = scratch.file("run/rank-00000.rec");
   const std::string bytes = slurp(path);
   const std::vector<std::size_t> bounds = block_bounds(bytes);
   ASSERT_EQ(bounds.back(), bytes.size());
-  ASSERT_EQ(bounds.size(), 11U);
+  ASSERT_EQ(bounds.size(), 8U);
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     spill(path, bytes.substr(0, length));
     std::size_t whole = 0;
@@ -232,28 +232,26 @@ TEST(RunReader, ReadsAFileCutAtAnyByteUpToItsLastWholeBlock) {
 
 TEST(RunReader, LosesOneBlockForAFlippedBitAndSaysSo) {
   const TemporaryDirectory scratch;
-  write_sample(scratch.file("run"), 1, 3, 4);
+  write_sample(scratch.file("run"), 1, 2, 2);
   const std::string path = scratch.file("run/rank-00000.rec");
   const std::string bytes = slurp(path);
   const std::vector<std::size_t> bounds = block_bounds(bytes);
-  const std::size_t total = 3 * 3 * 4;
+  const std::size_t total = 3 * 2 * 2;
   for (std::size_t at = 0; at < bytes.size(); ++at) {
-    for (const int bit : {0, 3, 7}) {
-      std::string damaged = bytes;
-      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
-      spill(path, damaged);
-      std::size_t lost = 0;
-      if (at >= bounds.front()) {
-        const auto next = std::upper_bound(bounds.begin(), bounds.end(), at);
-        lost = records_of_block(bytes, *(next - 1));
-      }
-      Seen seen;
-      const auto summary = read_run(scratch.file("run"), seen);
-      ASSERT_TRUE(summary) << at;
-      ASSERT_EQ(seen.total(), total - lost) << at;
-      ASSERT_EQ(summary->ranks[0].bad_blocks, at < bounds.front() ? 0U : 1U) << at;
-      ASSERT_FALSE(summary->notes.empty()) << at;
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+    spill(path, damaged);
+    std::size_t lost = 0;
+    if (at >= bounds.front()) {
+      const auto next = std::upper_bound(bounds.begin(), bounds.end(), at);
+      lost = records_of_block(bytes, *(next - 1));
     }
+    Seen seen;
+    const auto summary = read_run(scratch.file("run"), seen);
+    ASSERT_TRUE(summary) << at;
+    ASSERT_EQ(seen.total(), total - lost) << at;
+    ASSERT_EQ(summary->ranks[0].bad_blocks, at < bounds.front() ? 0U : 1U) << at;
+    ASSERT_FALSE(summary->notes.empty()) << at;
   }
 }
 
