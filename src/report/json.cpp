@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace shunt::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Value& value, Unit unit) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+  if (const auto* real = std::get_if<double>(&value); real != nullptr && std::isfinite(*real)) {
+    const bool integral = unit == Unit::kNs || unit == Unit::kBytes || unit == Unit::kCount;
+    return integral ? Json(static_cast<std::int64_t>(std::llround(*real))) : Json(*real);
+  }
+  return nullptr;
+}
+
+Json facts(const std::vector<Fact>& list) {
+  Json object = Json::object();
+  for (const Fact& fact : list) object[fact.key] = to_json(fact.value, fact.unit);
+  return object;
+}
+
+Json tables(const Report& report) {
+  Json list = Json::array();
+  for (const Table& table : report.tables) {
+    Json rows = Json::array();
+    for (const auto& row : table.rows) {
+      Json object = Json::object();
+      for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        object[table.columns[c].key] = to_json(row[c], table.columns[c].unit);
+      }
+      rows.push_back(std::move(object));
+    }
+    list.push_back({{"id", table.id}, {"title", table.title}, {"rows", std::move(rows)}});
+  }
+  return list;
+}
+
+Json findings(const Report& report) {
+  Json list = Json::array();
+  for (const verdict::Finding& finding : report.findings) {
+    Json evidence = Json::array();
+    for (const verdict::Evidence& one : finding.evidence) {
+      evidence.push_back({{"name", one.name}, {"value", one.value}, {"source", one.source}});
+    }
+    list.push_back({{"id", finding.id},
+                    {"severity", to_string(finding.severity)},
+                    {"confidence", to_string(finding.confidence)},
+                    {"where", finding.where},
+                    {"sentence", finding.sentence},
+                    {"evidence", std::move(evidence)},
+                    {"derivation", finding.derivation},
+                    {"action", finding.action},
+                    {"confirm", finding.confirm}});
+  }
+  return list;
+}
+
+std::string csv_cell(const Value& value, Unit unit) {
+  const Json json = to_json(value, unit);
+  if (json.is_null()) return {};
+  if (!json.is_string()) return json.dump();
+  const auto& text = json.get_ref<const std::string&>();
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
+std::string render_json(const Report& report) {
+  Json bars = Json::array();
+  for (const Bar& bar : report.bars) {
+    bars.push_back({{"label", bar.label},
+                    {"utilisation_share", bar.share ? Json(*bar.share) : Json(nullptr)},
+                    {"text", bar.text},
+                    {"word", bar.word}});
+  }
+  Json unchecked = Json::array();
+  for (const verdict::Unchecked& one : report.unchecked) {
+    unchecked.push_back({{"id", one.id}, {"missing", one.missing}});
+  }
+  const Json document = {{"schema", "shunt.report/1"},
+                         {"tool", {{"name", "shunt"}, {"version", report.tool_version}}},
+                         {"kind", report.kind},
+                         {"title", report.title},
+                         {"headline", report.headline},
+                         {"context", facts(report.config)},
+                         {"tables", tables(report)},
+                         {"ledger", facts(report.ledger)},
+                         {"bars", std::move(bars)},
+                         {"findings", findings(report)},
+                         {"checked", report.checked},
+                         {"unchecked", std::move(unchecked)},
+                         {"notes", report.notes},
+                         {"dropped_records", report.dropped_records}};
+  // Foreign logs may quote bytes that are no UTF-8: replaced, never an exception.
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<std::string> render_csv(const Report& report, const std::string& table) {
+  const auto chosen =
+      table.empty() ? report.tables.begin() : std::ranges::find(report.tables, table, &Table::id);
+  if (chosen == report.tables.end()) {
+    std::vector<std::string> ids;
+    for (const Table& one : report.tables) ids.push_back(one.id);
+    return usage_error("the report has no table '{}'; it has: {}",
+                       table,
+                       ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", ")));
+  }
+  std::string out;
+  for (std::size_t c = 0; c < chosen->columns.size(); ++c) {
+    out += (c == 0 ? "" : ",") + chosen->columns[c].key;
+  }
+  out += "\r\n";
+  for (const auto& row : chosen->rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c != 0) out += ',';
+      out += csv_cell(row[c], chosen->columns[c].unit);
+    }
+    out += "\r\n";
+  }
+  return out;
+}
+
+}  // namespace shunt::report

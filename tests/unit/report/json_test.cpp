@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json.hpp"
+
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "report/run_report.hpp"
+#include "support/synthetic_run.hpp"
+
+namespace shunt::report {
+namespace {
+
+nlohmann::json parsed(const test::SyntheticRun& run) {
+  return nlohmann::json::parse(render_json(build_report(run.summary(), run.measure())));
+}
+
+TEST(Json, KeepsIntegersAndNulls) {
+  test::SyntheticRun run;
+  run.rating.reset();
+  const auto json = parsed(run);
+  EXPECT_EQ(json["schema"], "shunt.report/1");
+  const auto& phases = json["tables"][0];
+  EXPECT_EQ(phases["id"], "dispatch_phases");
+  EXPECT_EQ(phases["rows"][1]["dur_p50_ns"], 2'000'000);
+  EXPECT_TRUE(phases["rows"][0]["rate_p50_gb_per_s"].is_null());
+  EXPECT_TRUE(json["bars"][0]["utilisation_share"].is_null());
+  EXPECT_EQ(json["ledger"]["tokens"], 4096);
+}
+
+TEST(Json, ReplacesBytesThatAreNoUtf8) {
+  Report report{.title = "bad \xff byte"};
+  EXPECT_NE(render_json(report).find("bad \xef\xbf\xbd byte"), std::string::npos);
+}
+
+TEST(Json, MatchesItsSchema) {
+  if (std::system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
+    GTEST_SKIP() << "python3 has no jsonschema";
+  }
+  const std::string path = testing::TempDir() + "shunt_report_schema_test.json";
+  test::SyntheticRun partial;
+  partial.missing[1] = true;
+  for (const test::SyntheticRun& run : {test::SyntheticRun{}, partial}) {
+    std::ofstream(path) << render_json(build_report(run.summary(), run.measure()));
+    const std::string command =
+        "python3 -W ignore -c 'import json,sys,jsonschema; "
+        "jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' " +
+        path + " " SHUNT_SOURCE_DIR "/docs/schemas/report.json";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+  }
+  std::remove(path.c_str());
+}
+
+TEST(Csv, QuotesAndLeavesUnavailableEmpty) {
+  Report report;
+  report.tables.push_back({"t", "", {{"name", "", Unit::kText}, {"n_ns", "", Unit::kNs}}, {}, {}});
+  report.tables[0].rows = {{std::string("a, \"b\""), 1.6}, {std::string("c"), Value{}}};
+  EXPECT_EQ(render_csv(report, "").value(), "name,n_ns\r\n\"a, \"\"b\"\"\",2\r\nc,\r\n");
+  EXPECT_NE(render_csv(report, "x").error().message.find("it has: t"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace shunt::report
