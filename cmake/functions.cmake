@@ -40,15 +40,6 @@ function(shunt_library name)
   target_link_libraries(shunt_${name} ${scope} ${ARG_LINK})
 endfunction()
 
-# shunt_program(<name> SOURCES ... LINK ...): an installed program, built to <build>/bin/<name>.
-function(shunt_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-  target_link_libraries(${name} PRIVATE shunt_options ${ARG_LINK})
-  install(TARGETS ${name} RUNTIME)
-endfunction()
-
 # shunt_test(<folder> SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program, with
 # each of its tests registered with ctest. Labels: cpu (the default) runs everywhere; threads runs
 # under tsan too; gpu, multigpu and rdma need that hardware; long is left out of CI.

@@ -105,6 +105,11 @@ string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/shunt.pc.in ${PROJECT_BINARY_DIR}/shunt.pc @ONLY)
 
 install(TARGETS shunt_package EXPORT shuntTargets FILE_SET HEADERS)
+foreach(program shunt shunt-analyze)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME)
+  endif()
+endforeach()
 install(EXPORT shuntTargets NAMESPACE shunt:: DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/shuntConfig.cmake
               ${PROJECT_BINARY_DIR}/shuntConfigVersion.cmake DESTINATION ${package_folder})

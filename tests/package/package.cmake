@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The shunt authors
 # SPDX-License-Identifier: Apache-2.0
-# -DSTEP=install|find_package|pkg_config -DBUILD= -DSTAGE= -DLIBDIR= -DCXX= -DSOURCE=
+# -DSTEP=install|find_package|pkg_config|programs -DBUILD= -DSTAGE= -DLIBDIR= -DBINDIR= -DCXX= -DSOURCE=
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${STAGE}/moved)
 
@@ -45,6 +45,20 @@ elseif(STEP STREQUAL "pkg_config")
   separate_arguments(flags UNIX_COMMAND "${flags}")
   run(${CXX} -std=c++20 ${SOURCE}/consumer.cpp -o ${STAGE}/by-pkg-config ${flags})
   run_consumer(${STAGE}/by-pkg-config)
+elseif(STEP STREQUAL "programs")
+  foreach(program shunt shunt-analyze)
+    run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${prefix}/${LIBDIR} ${prefix}/${BINDIR}/${program} --version)
+    if(NOT output MATCHES "[0-9]+[.][0-9]+[.][0-9]+")
+      message(FATAL_ERROR "${program} --version printed: ${output}")
+    endif()
+  endforeach()
+  # The analyser runs where the run did not: no fabric, no GPU, no MPI, not even as a dependency of a
+  # dependency.
+  run(ldd ${prefix}/${BINDIR}/shunt-analyze)
+  string(REGEX MATCH "lib(fabric|ibverbs|rdmacm|cuda|cudart|mpi|mpich)[^ ]*" forbidden "${output}")
+  if(forbidden)
+    message(FATAL_ERROR "shunt-analyze needs ${forbidden}:\n${output}")
+  endif()
 else()
   message(FATAL_ERROR "STEP is '${STEP}'")
 endif()
