@@ -3,16 +3,17 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "analysis/measure_builder.hpp"
+#include "analysis/timeline.hpp"
 #include "cli/verbs.hpp"
 #include "profile/run_reader.hpp"
 #include "report/json.hpp"
+#include "report/picture.hpp"
 #include "report/run_report.hpp"
 #include "report/text.hpp"
 
@@ -25,6 +26,7 @@ struct Options {
   bool csv = false;
   std::string table;
   std::string explain;
+  std::string out;
   std::string fail_on;
   bool wide = false;
   bool strict = false;
@@ -48,6 +50,17 @@ Exit run(const Options& options) {
   if (!recording) return complain(recording.error());
   const analysis::Measures measures = builder.finish(*recording);
   const report::Report report = report::build_report(*recording, measures);
+  if (!options.out.empty()) {
+    analysis::TimelineBuilder timeline(recording->run, measures.timeline_ops);
+    if (const auto again = profile::read_run(options.directory, timeline); !again) {
+      return complain(again.error());
+    }
+    const std::string title =
+        fmt::format("{}, iteration {}", report.title, measures.timeline_iteration.value_or(0));
+    const Status drawn =
+        report::draw_timeline(timeline.finish(), {title, report.headline}, options.out);
+    if (!drawn) return complain(drawn.error());
+  }
   std::string text;
   if (options.csv) {
     auto csv = report::render_csv(report, options.table);
@@ -89,6 +102,8 @@ void add_analyze(Program& program) {
   verb.add_option(
           "--explain", options->explain, "Rule, evidence and derivation of a finding, or of all")
       ->type_name("ID|all");
+  verb.add_option("--out", options->out, "Also draw the timeline of a typical iteration")
+      ->type_name("FILE.svg|png");
   verb.add_option("--fail-on", options->fail_on, "Exit with 1 for a finding at least this severe")
       ->check(CLI::IsMember({"notice", "warning", "critical"}));
   verb.add_flag("--wide", options->wide, "All columns of the tables");
