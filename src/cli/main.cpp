@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
                   {"shunt bench --ranks 4 --nodes 2 --check", "shunt analyze run/"});
   add_analyze(program);
   add_export(program);
+  add_topo(program);
 #ifdef SHUNT_HAVE_LIBFABRIC
   const auto fabric = fi_version();
   program.add_feature(fmt::format("libfabric {}.{}", FI_MAJOR(fabric), FI_MINOR(fabric)));

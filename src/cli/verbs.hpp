@@ -10,5 +10,6 @@ namespace shunt::cli {
 // in CMakeLists.txt, and name it in main.cpp (and analyze_main.cpp if it is of the evidence path).
 void add_analyze(Program& program);
 void add_export(Program& program);
+void add_topo(Program& program);
 
 }  // namespace shunt::cli
