@@ -235,7 +235,7 @@ void draw_rate(const Canvas& canvas,
   if (rating > 0) {
     const double y = bottom - rating / full * kStrip;
     canvas.text(16, top + 30, "share of the rating", 11);
-    canvas.text(kLeft - 6, y + 4, fmt::format("{:.4g} GB/s", rating), 10, 1);
+    canvas.text(kLeft + kPlot, y - 4, fmt::format("rating {:.4g} GB/s", rating), 10, 1);
     canvas.paint(hex(0xD55E00));
     const double dash[] = {5, 3};
     cairo_set_dash(canvas.raw(), dash, 2, 0);
@@ -288,7 +288,7 @@ void draw_legend(const Canvas& canvas, const Timeline& timeline, double top) {
     cairo_text_extents_t extents;
     cairo_set_font_size(canvas.raw(), 11);
     cairo_text_extents(canvas.raw(), name.c_str(), &extents);
-    if (left + 18 + extents.x_advance > kLeft + kPlot) {
+    if (left + 17 + extents.x_advance > kWidth - 8) {
       left = kLeft;
       top += 18;
     }
@@ -296,7 +296,7 @@ void draw_legend(const Canvas& canvas, const Timeline& timeline, double top) {
     canvas.box(left, top - 10, 12, 12);
     canvas.paint(kInk);
     canvas.text(left + 17, top, name, 11);
-    left += 17 + extents.x_advance + 18;
+    left += 17 + extents.x_advance + 12;
   };
   for (const Phase phase : shown) entry(colour_of(phase), 1, record::to_string(phase));
   if (sync) entry(colour_of(Phase::kDispatchSync), 1, "counts, barriers, release");
