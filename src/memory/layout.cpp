@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/layout.hpp"
+
+namespace shunt::memory {
+
+Layout::Layout(const cluster::Shape& shape, const ChannelSizes& sizes) {
+  std::size_t end = 0;
+  const auto take = [&end](std::size_t bytes, std::size_t alignment = kLine) {
+    const std::size_t at = align_up(end, alignment);
+    end = at + bytes;
+    return at;
+  };
+  const auto local = static_cast<std::size_t>(shape.ranks_per_node);
+  const auto world = static_cast<std::size_t>(shape.world);
+  const auto peers = static_cast<std::size_t>(shape.nodes - 1);
+
+  control = take(sizeof(Control));
+  dispatch_postings = take(local * sizeof(Posting));
+  combine_postings = take(local * sizeof(Posting));
+  intra_done = take(local * kLine);
+  forward_done = take(local * kLine);
+  read_done = take(local * kLine);
+  count_stride = align_up(sizeof(CountEntry) + local * sizeof(std::int32_t), kLine);
+  counts = take(2 * world * count_stride);
+  for (int kind = 0; kind < 3; ++kind) {
+    capacity[kind] = sizes.capacity[kind];
+    slot_bytes[kind] = align_up(sizes.slot_bytes[kind], kLine);
+    const std::size_t slots = peers * capacity[kind];
+    arrived[kind] = take(slots * sizeof(std::uint64_t));
+    completed[kind] = take(slots * sizeof(std::uint64_t));
+    credit[kind] = take(peers * sizeof(std::uint64_t));
+  }
+  constexpr std::size_t kPage = 4096;
+  for (int kind = 0; kind < 3; ++kind) {
+    const std::size_t slots = peers * capacity[kind];
+    landing[kind] = take(slots * slot_bytes[kind], kPage);
+    staging[kind] = take(slots * slot_bytes[kind], kPage);
+  }
+  user = align_up(end, kPage);
+}
+
+}  // namespace shunt::memory

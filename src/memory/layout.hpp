@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where everything lies in a heap. in: shape, ring sizes, message sizes → out: Layout, the same on
+// every rank. Who writes a region, and who reads it, stands beside it; docs/memory-model.md says
+// which store synchronises with which load. All flags hold 64-bit values that only grow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cluster/shape.hpp"
+
+namespace shunt::memory {
+
+inline constexpr std::size_t kLine = 64;
+
+[[nodiscard]] constexpr std::size_t align_up(std::size_t bytes, std::size_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// Ring and message sizes of the three channel kinds: dispatch chunks, combine chunks, counts.
+struct ChannelSizes {
+  std::uint32_t capacity[3] = {0, 0, 0};
+  std::size_t slot_bytes[3] = {0, 0, 0};
+};
+
+/// First line of a heap. Written by its owner unless said otherwise.
+struct alignas(64) Control {
+  std::uint64_t abort = 0;      ///< Error code + 1; written by the owner and by node peers.
+  std::uint64_t heartbeat = 0;  ///< Grows while the owner's progress thread lives.
+  std::uint64_t goodbye = 0;    ///< 1 once the owner has left for good.
+  std::uint32_t bell = 0;       ///< Grows with every flag written here; a futex.
+  std::uint32_t sleepers = 0;   ///< Owner's threads asleep on `bell`.
+};
+
+/// A node peer's output of dispatch s (or input of combine s), as it lies in that peer's heap.
+/// Written by the peer into each node peer's heap; `ready` last, with release.
+struct alignas(64) Posting {
+  std::uint64_t ready = 0;  ///< s + 1
+  std::uint64_t rows_offset = 0;
+  std::uint64_t ids_offset = 0;
+  std::uint64_t weights_offset = 0;
+  std::uint64_t sources_offset = 0;
+  std::uint64_t capacity_rows = 0;
+};
+
+/// Row counts of one source rank in one dispatch: this header, then int32 rows[ranks_per_node].
+/// In count messages and, per (parity, source), in every heap of the target node.
+struct alignas(64) CountEntry {
+  std::uint64_t ready = 0;   ///< Number of this count exchange + 1; written last, with release.
+  std::uint64_t op = 0;      ///< Sequence number of the dispatch on its Buffer.
+  std::uint64_t hash = 0;    ///< Of the operation's parameters: all ranks must agree.
+  std::uint64_t chunks = 0;  ///< That the source's proxy on this node will receive.
+  std::int32_t source = 0;
+  std::int32_t reserved = 0;
+};
+
+/// Offsets into a heap. Regions for channels are indexed by kind (fabric::SignalKind 0 … 2).
+class Layout {
+ public:
+  Layout() = default;
+  Layout(const cluster::Shape& shape, const ChannelSizes& sizes);
+
+  std::size_t control = 0;
+  std::size_t dispatch_postings = 0;  ///< Posting[local]: by the node peer it is named for.
+  std::size_t combine_postings = 0;
+  std::size_t intra_done =
+      0;  ///< line[local]: that peer has stored all its own rows for s (s + 1).
+  std::size_t forward_done = 0;  ///< line[local]: … all rows that it forwards.
+  std::size_t read_done = 0;  ///< line[local]: that peer has read all it needs of this rank's rows.
+  std::size_t counts = 0;     ///< CountEntry[2][world], stride count_stride.
+  std::size_t count_stride = 0;
+
+  std::size_t arrived[3] = {};    ///< u64[peers][capacity]: sequence + 1; by the progress thread.
+  std::size_t completed[3] = {};  ///< u64[peers][capacity]: sequence + 1; by the progress thread.
+  std::size_t credit[3] = {};     ///< u64[peers]: cumulative credit; by the progress thread.
+  std::size_t landing[3] = {};    ///< slots[peers][capacity]: by puts of the rail peers.
+  std::size_t staging[3] = {};    ///< slots[peers][capacity]: by this rank's blocks.
+  std::size_t slot_bytes[3] = {};
+  std::uint32_t capacity[3] = {};
+
+  std::size_t user = 0;  ///< Everything behind belongs to Buffer::allocate.
+
+  [[nodiscard]] std::size_t slot(int kind, std::uint32_t peer, std::uint64_t sequence) const {
+    return static_cast<std::size_t>(peer) * capacity[kind] + sequence % capacity[kind];
+  }
+  [[nodiscard]] std::size_t landing_slot(int kind, std::uint32_t peer, std::uint64_t seq) const {
+    return landing[kind] + slot(kind, peer, seq) * slot_bytes[kind];
+  }
+  [[nodiscard]] std::size_t staging_slot(int kind, std::uint32_t peer, std::uint64_t seq) const {
+    return staging[kind] + slot(kind, peer, seq) * slot_bytes[kind];
+  }
+};
+
+}  // namespace shunt::memory

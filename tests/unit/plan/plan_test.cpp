@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+
+namespace shunt::plan {
+namespace {
+
+struct Case {
+  int world, per_node, experts, topk, chunk;
+  std::int64_t tokens;
+  double dropped;
+};
+
+std::vector<std::int32_t> random_ids(const Case& c, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(c.tokens) * c.topk);
+  for (auto& id : ids) {
+    id = random.uniform() < c.dropped ? -1 : static_cast<std::int32_t>(random.below(c.experts));
+  }
+  return ids;
+}
+
+/// The definition, spelled out with sets: what make_plan must agree with.
+void expect_matches_definition(const Case& c, int rank, const std::vector<std::int32_t>& ids) {
+  SCOPED_TRACE("world " + std::to_string(c.world) + " rank " + std::to_string(rank) + " tokens " +
+               std::to_string(c.tokens) + " topk " + std::to_string(c.topk));
+  const auto shape = cluster::Shape::create(c.world, c.per_node).value();
+  const auto made =
+      make_plan({c.tokens, c.topk, ids.data(), nullptr}, shape, rank, {c.experts, c.chunk});
+  ASSERT_TRUE(made) << made.error().message;
+  const Plan& plan = *made;
+  const int own = shape.node_of(rank);
+  std::vector<int> rows(static_cast<std::size_t>(c.world), 0);
+  std::map<int, std::vector<int>> sent;  // node → tokens
+  std::map<std::pair<int, int>, std::vector<int>> prefix;
+  std::vector<int> own_tokens;
+  for (int t = 0; t < c.tokens; ++t) {
+    std::set<int> ranks;
+    for (int k = 0; k < c.topk; ++k) {
+      const int id = ids[static_cast<std::size_t>(t * c.topk + k)];
+      if (id >= 0) ranks.insert(id / (c.experts / c.world));
+    }
+    std::set<int> nodes;
+    for (int r : ranks) nodes.insert(shape.node_of(r));
+    std::size_t at = static_cast<std::size_t>(plan.copies_begin[t]);
+    for (int node : nodes) {
+      const int record =
+          node == own ? static_cast<int>(own_tokens.size()) : static_cast<int>(sent[node].size());
+      ASSERT_LT(at, plan.copies.size());
+      EXPECT_EQ(plan.copies[at], (NodeCopy{node, record}));
+      ++at;
+      if (node != own && record % c.chunk == 0) {
+        for (int l = 0; l < c.per_node; ++l) {
+          prefix[{node, record / c.chunk}].push_back(rows[shape.rank_of(node, l)]);
+        }
+      }
+      std::size_t slot = 0;
+      for (int r : ranks) {
+        if (shape.node_of(r) != node) continue;
+        if (node == own) {
+          EXPECT_EQ(plan.own_rows[own_tokens.size() * plan.fanout + slot++],
+                    (RowRef{shape.local_of(r), rows[r]}));
+        }
+        ++rows[r];
+      }
+      for (; node == own && slot < static_cast<std::size_t>(plan.fanout); ++slot) {
+        EXPECT_EQ(plan.own_rows[own_tokens.size() * plan.fanout + slot], RowRef{});
+      }
+      if (node == own)
+        own_tokens.push_back(t);
+      else
+        sent[node].push_back(t);
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(at), plan.copies_begin[t + 1]);
+  }
+  EXPECT_EQ(plan.rows_to_rank, rows);
+  EXPECT_EQ(plan.own_tokens, own_tokens);
+  for (int p = 0; p < shape.nodes - 1; ++p) {
+    const int node = shape.peer_node(own, p);
+    const std::vector<int> tokens(plan.send_tokens.begin() + plan.send_begin[p],
+                                  plan.send_tokens.begin() + plan.send_begin[p + 1]);
+    EXPECT_EQ(tokens, sent[node]);
+    for (std::int64_t chunk = 0; chunk < plan.chunks(p); ++chunk) {
+      const auto first = plan.chunk_prefix.begin() + (plan.chunk_begin[p] + chunk) * c.per_node;
+      EXPECT_EQ((std::vector<int>(first, first + c.per_node)),
+                (prefix[{node, static_cast<int>(chunk)}]));
+    }
+  }
+}
+
+TEST(Plan, MatchesTheDefinitionOnRandomCases) {
+  const Case cases[] = {{1, 1, 4, 2, 64, 10, 0},
+                        {4, 4, 8, 3, 64, 65, 0.2},
+                        {2, 1, 8, 8, 1, 33, 0},
+                        {4, 2, 16, 4, 8, 100, 0.5},
+                        {8, 4, 16, 8, 64, 200, 0},
+                        {9, 3, 27, 5, 7, 63, 0.1},
+                        {8, 1, 16, 16, 3, 64, 0.9},
+                        {6, 2, 6, 1, 64, 0, 0},
+                        {6, 2, 6, 1, 2, 1, 0},
+                        {16, 8, 64, 6, 10, 90, 1},
+                        {12, 4, 24, 24, 5, 40, 0.3}};
+  std::uint64_t seed = 1;
+  for (const Case& c : cases) {
+    for (int rank = 0; rank < c.world; ++rank) {
+      expect_matches_definition(c, rank, random_ids(c, ++seed));
+    }
+  }
+}
+
+TEST(Plan, AnIdOutOfRangeIsNamed) {
+  const auto shape = cluster::Shape::create(2, 1).value();
+  const std::vector<std::int32_t> ids{0, 1, 2, 8};
+  const auto made = make_plan({2, 2, ids.data(), nullptr}, shape, 0, {8, 64});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message,
+            "expert id 8 (token 1, slot 1) is not allowed; -1 for none, or 0 to 7");
+  const std::vector<std::int32_t> negative{-2};
+  EXPECT_FALSE(make_plan({1, 1, negative.data(), nullptr}, shape, 0, {8, 64}));
+}
+
+TEST(Plan, OptionsThatCannotWorkAreRefused) {
+  const auto shape = cluster::Shape::create(4, 2).value();
+  EXPECT_FALSE(make_plan({0, 1, nullptr, nullptr}, shape, 0, {6, 64}));
+  EXPECT_FALSE(make_plan({0, 1, nullptr, nullptr}, shape, 0, {8, 0}));
+  EXPECT_FALSE(make_plan({0, 0, nullptr, nullptr}, shape, 0, {8, 64}));
+  EXPECT_FALSE(make_plan({std::int64_t{1} << 31, 1, nullptr, nullptr}, shape, 0, {8, 64}));
+}
+
+}  // namespace
+}  // namespace shunt::plan
