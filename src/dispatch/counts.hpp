@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phase count_exchange. in: rows of this rank for every rank → out: row bases, chunk counts and
+// received rows per source in the handle's maps. One message per (source, node), zero included;
+// the proxy rank copies it to its node peers. Run by one block.
+#pragma once
+
+#include "dispatch/args.hpp"
+#include "exec/channel.hpp"
+
+namespace shunt::dispatch {
+
+inline constexpr int kCountKind = static_cast<int>(fabric::SignalKind::kCount);
+
+/// Copies a count entry with its rows; `ready` is left to the caller's release.
+inline void copy_entry(memory::CountEntry* to,
+                       const memory::CountEntry& from,
+                       const std::int32_t* rows,
+                       int ranks_per_node) {
+  to->op = from.op;
+  to->hash = from.hash;
+  to->chunks = from.chunks;
+  to->source = from.source;
+  auto* out = reinterpret_cast<std::int32_t*>(to + 1);
+  for (int l = 0; l < ranks_per_node; ++l) out[l] = rows[l];
+}
+
+[[nodiscard]] inline std::size_t count_offset(const exec::RankView& rank,
+                                              std::uint64_t exchange,
+                                              int source) {
+  return rank.layout.counts + ((exchange & 1U) * static_cast<std::size_t>(rank.shape.world) +
+                               static_cast<std::size_t>(source)) *
+                                  rank.layout.count_stride;
+}
+
+/// Publishes `entry` and its rows in the count tables of all ranks of this node.
+template <exec::Executor Exec>
+void publish_counts(Exec& exec,
+                    const DispatchArgs& args,
+                    const memory::CountEntry& entry,
+                    const std::int32_t* rows) {
+  const exec::RankView& rank = exec.rank();
+  const std::size_t offset = count_offset(rank, args.exchange, entry.source);
+  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
+    auto* to = rank.at<memory::CountEntry>(l, offset);
+    copy_entry(to, entry, rows, rank.shape.ranks_per_node);
+    exec.signal(l, &to->ready, args.exchange + 1);
+  }
+}
+
+/// Sends this rank's counts to its proxy on every remote node.
+template <exec::Executor Exec>
+[[nodiscard]] bool send_counts(Exec& exec, const DispatchArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  for (int i = 0; i < rank.peers(); ++i) {
+    const int peer = (rank.node + i) % rank.peers();
+    const exec::WaitSite site{record::Phase::kCountExchange,
+                              record::WaitReason::kNone,
+                              rank.rail_rank(peer),
+                              -1};
+    if (!await_staging(exec, kCountKind, peer, args.exchange, site)) return false;
+    auto* entry = reinterpret_cast<memory::CountEntry*>(
+        rank.heap + rank.layout.staging_slot(
+                        kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
+    const int node = rank.shape.peer_node(rank.node, peer);
+    memory::CountEntry counts;
+    counts.op = args.op;
+    counts.hash = args.hash;
+    counts.chunks = static_cast<std::uint64_t>(args.chunk_begin[peer + 1] - args.chunk_begin[peer]);
+    counts.source = rank.rank;
+    copy_entry(entry,
+               counts,
+               args.rows_to_rank + rank.shape.rank_of(node, 0),
+               rank.shape.ranks_per_node);
+    if (!await_credit(exec, kCountKind, peer, args.exchange, site)) return false;
+    post_slot(exec,
+              kCountKind,
+              peer,
+              args.exchange,
+              static_cast<std::uint32_t>(args.layout.count_message_bytes()),
+              site);
+  }
+  return true;
+}
+
+/// Passes on what the sources on this rail have sent.
+template <exec::Executor Exec>
+[[nodiscard]] bool forward_counts(Exec& exec, const DispatchArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  for (int peer = 0; peer < rank.peers(); ++peer) {
+    const exec::WaitSite site{record::Phase::kCountExchange,
+                              record::WaitReason::kCounts,
+                              rank.rail_rank(peer),
+                              -1};
+    if (!exec.wait_until(
+            arrival_word(rank, kCountKind, peer, args.exchange), args.exchange + 1, site)) {
+      return false;
+    }
+    const auto* entry = reinterpret_cast<const memory::CountEntry*>(
+        rank.heap + rank.layout.landing_slot(
+                        kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
+    publish_counts(exec, args, *entry, reinterpret_cast<const std::int32_t*>(entry + 1));
+    args.maps.chunks_from[peer] = static_cast<std::int64_t>(entry->chunks);
+    release_slot(exec, kCountKind, peer, args.exchange);
+  }
+  return true;
+}
+
+/// Waits for the counts of all sources and derives this rank's maps from them.
+template <exec::Executor Exec>
+[[nodiscard]] bool derive_bases(Exec& exec, const DispatchArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  const int locals = rank.shape.ranks_per_node;
+  std::int32_t* running = args.scratch;  // [ranks_per_node]; the receive role has not begun.
+  for (int l = 0; l < locals; ++l) running[l] = 0;
+  for (int source = 0; source < rank.shape.world; ++source) {
+    const auto* entry =
+        rank.at<memory::CountEntry>(rank.local, count_offset(rank, args.exchange, source));
+    if (!exec.wait_until(
+            &entry->ready,
+            args.exchange + 1,
+            {record::Phase::kCountExchange, record::WaitReason::kCounts, source, -1})) {
+      return false;
+    }
+    if (entry->op != args.op || entry->hash != args.hash) {
+      exec.fail_mismatch(source, entry->op, entry->hash, args.hash);
+      return false;
+    }
+    const auto* rows = reinterpret_cast<const std::int32_t*>(entry + 1);
+    if (rank.shape.local_of(source) == rank.local) {
+      std::int32_t* base = args.maps.row_base + rank.shape.node_of(source) * locals;
+      for (int l = 0; l < locals; ++l) base[l] = running[l];
+    }
+    for (int l = 0; l < locals; ++l) running[l] += rows[l];
+    args.maps.rows_from[source] = rows[rank.local];
+  }
+  return true;
+}
+
+/// The whole phase; on return bases are published to the other blocks of this rank.
+template <exec::Executor Exec>
+[[nodiscard]] bool count_exchange(Exec& exec, const DispatchArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  if (!args.cached) {
+    const exec::SpanScope phase(exec,
+                                {record::Phase::kCountExchange, record::WaitReason::kNone, -1, -1},
+                                record::SpanKind::kPhase);
+    memory::CountEntry own;
+    own.op = args.op;
+    own.hash = args.hash;
+    own.source = rank.rank;
+    publish_counts(
+        exec, args, own, args.rows_to_rank + rank.shape.rank_of(rank.node, 0));
+    if (!send_counts(exec, args) || !forward_counts(exec, args) || !derive_bases(exec, args)) {
+      return false;
+    }
+  }
+  exec.signal_self(rank.word(exec::Word::kBasesReady), args.op + 1);
+  return true;
+}
+
+}  // namespace shunt::dispatch

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phases copy_to_staging and dispatch_inter_node_send. in: the caller's rows, the Plan → out: chunks
+// in staging, one put each to the proxy rank of every remote node that needs them.
+#pragma once
+
+#include <cstring>
+
+#include "dispatch/args.hpp"
+#include "exec/channel.hpp"
+
+namespace shunt::dispatch {
+
+inline constexpr int kDispatchKind = static_cast<int>(fabric::SignalKind::kDispatchChunk);
+
+/// Packs records [first, first + records) of the list for `peer` into the staging slot.
+template <exec::Executor Exec>
+void pack_chunk(Exec& exec,
+                const DispatchArgs& args,
+                int peer,
+                std::int64_t chunk,
+                std::byte* slot,
+                std::int32_t records) {
+  const traffic::RecordLayout& layout = args.layout;
+  const auto n = static_cast<std::uint64_t>(records);
+  const std::int32_t* tokens =
+      args.send_tokens + args.send_begin[peer] + chunk * layout.chunk_tokens;
+  if (exec.block_leader()) {
+    auto* header = reinterpret_cast<ChunkHeader*>(slot);
+    *header = {args.op, exec.rank().rank, static_cast<std::int32_t>(chunk), records};
+    const std::int32_t* prefix =
+        args.chunk_prefix + (args.chunk_begin[peer] + chunk) * layout.ranks_per_node;
+    auto* out = reinterpret_cast<std::int32_t*>(slot + layout.prefix_offset());
+    for (int l = 0; l < layout.ranks_per_node; ++l) out[l] = prefix[l];
+  }
+  auto* sources = reinterpret_cast<std::int32_t*>(slot + layout.sources_offset(n));
+  for (std::int32_t i = exec.warp(); i < records; i += exec.warps()) {
+    const auto token = static_cast<std::uint64_t>(tokens[i]);
+    const auto at = static_cast<std::uint64_t>(i);
+    exec.copy(slot + layout.rows_offset() + at * layout.hidden_bytes,
+              args.rows + token * layout.hidden_bytes,
+              layout.hidden_bytes);
+    exec.copy_small(slot + layout.ids_offset(n) + at * layout.ids_bytes(),
+                    reinterpret_cast<const std::byte*>(args.ids) + token * layout.ids_bytes(),
+                    layout.ids_bytes());
+    if (layout.has_weights) {
+      exec.copy_small(
+          slot + layout.weights_offset(n) + at * layout.weights_bytes(),
+          reinterpret_cast<const std::byte*>(args.weights) + token * layout.weights_bytes(),
+          layout.weights_bytes());
+    }
+    if (exec.warp_leader()) sources[i] = tokens[i];
+  }
+}
+
+/// The send role: all chunks for all remote nodes, gated by staging and credits.
+template <exec::Executor Exec>
+void dispatch_send(Exec& exec, const DispatchArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  constexpr auto kSend = record::Phase::kDispatchInterNodeSend;
+  if (!enter_role(exec, exec::Word::kSendDone, kSend)) return;
+  const traffic::RecordLayout& layout = args.layout;
+  const std::uint64_t* sent = rank.sent[kDispatchKind];
+  const bool all = for_my_chunks(
+      exec, args.chunk_begin, rank.peers(), rank.node, [&](int peer, std::int64_t chunk) {
+        const std::uint64_t sequence = sent[peer] + static_cast<std::uint64_t>(chunk);
+        const std::int64_t left =
+            args.send_begin[peer + 1] - args.send_begin[peer] - chunk * layout.chunk_tokens;
+        const auto records =
+            static_cast<std::int32_t>(left < layout.chunk_tokens ? left : layout.chunk_tokens);
+        exec::WaitSite site{record::Phase::kCopyToStaging,
+                            record::WaitReason::kNone,
+                            rank.rail_rank(peer),
+                            static_cast<int>(chunk)};
+        {
+          exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
+          if (!await_staging(exec, kDispatchKind, peer, sequence, site)) return false;
+          exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
+          pack_chunk(exec,
+                     args,
+                     peer,
+                     chunk,
+                     rank.heap + rank.layout.staging_slot(
+                                     kDispatchKind, static_cast<std::uint32_t>(peer), sequence),
+                     records);
+          exec.block_sync();
+          phase.add_bytes(static_cast<std::uint64_t>(records) * layout.record_bytes());
+          copy.add_bytes(static_cast<std::uint64_t>(records) * layout.record_bytes());
+        }
+        site.phase = kSend;
+        exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
+        if (!await_credit(exec, kDispatchKind, peer, sequence, site)) return false;
+        const auto bytes = static_cast<std::uint32_t>(
+            layout.chunk_bytes(static_cast<std::uint64_t>(records)));
+        phase.add_bytes(bytes);
+        post_slot(exec, kDispatchKind, peer, sequence, bytes, site);
+        return true;
+      });
+  if (!all || !exec.last_to_arrive(exec::Word::kSendArrivals)) return;
+  for (int peer = 0; peer < rank.peers(); ++peer) {
+    rank.sent[kDispatchKind][peer] +=
+        static_cast<std::uint64_t>(args.chunk_begin[peer + 1] - args.chunk_begin[peer]);
+  }
+  exec.signal_self(rank.word(exec::Word::kSendDone), args.op + 1);
+}
+
+}  // namespace shunt::dispatch

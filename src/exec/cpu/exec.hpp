@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CPU executor: one block is one thread with one warp of one lane. Supplies what phases use:
+// block and warp ids, copy, sum, wait_until, signal, post, spans. in: CpuContext of the rank, role
+// and block → out: Exec, handed to the phase templates of dispatch/ and combine/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "base/clock.hpp"
+#include "exec/cpu/descriptor_ring.hpp"
+#include "exec/cpu/flags.hpp"
+#include "exec/cpu/kernels.hpp"
+#include "exec/failure.hpp"
+#include "exec/rank_view.hpp"
+#include "exec/wait.hpp"
+#include "record/lane.hpp"
+
+namespace shunt::exec::cpu {
+
+/// What all blocks of one rank share. Set up before any block runs; outlives them.
+struct CpuContext {
+  RankView rank;
+  DescriptorRing* ring = nullptr;
+  /// Wakes the progress thread; called only when `proxy_sleeps` is set.
+  std::function<void()> wake_proxy;
+  std::atomic<bool>* proxy_sleeps = nullptr;
+  FailureBox* failure = nullptr;
+  std::function<void(Error)> on_failure;  ///< Called once per failed wait, from the block.
+  std::uint64_t deadline_ns = 0;          ///< Of every single wait.
+  const Kernels* kernels = nullptr;
+};
+
+/// One block of one operation. Used by one thread.
+class CpuExec {
+ public:
+  CpuExec(const CpuContext& context, int block, int blocks, record::Lane* lane)
+      : context_(context), block_(block), blocks_(blocks), lane_(lane) {}
+
+  void begin(std::uint64_t op) { op_ = op; }
+
+  [[nodiscard]] const RankView& rank() const { return context_.rank; }
+  [[nodiscard]] int block() const { return block_; }
+  [[nodiscard]] int blocks() const { return blocks_; }
+  [[nodiscard]] int warp() const { return 0; }
+  [[nodiscard]] int warps() const { return 1; }
+  /// True on the one lane that does scalar work for its block.
+  [[nodiscard]] bool block_leader() const { return true; }
+  /// All warps of the block meet; their stores are visible to each other after it.
+  void block_sync() {}
+
+  /// Copies that somebody reads soon (staging): through the cache.
+  void copy(std::byte* dst, const std::byte* src, std::size_t bytes) {
+    __builtin_memcpy(dst, src, bytes);
+  }
+  void copy_multi(std::byte* const* dst, int count, const std::byte* src, std::size_t bytes) {
+    context_.kernels->copy_multi(dst, count, src, bytes);
+  }
+  void sum(std::byte* dst, std::span<const SumTerm> terms, std::size_t elements, SumTypes types) {
+    context_.kernels->sum(dst, terms, elements, types);
+  }
+
+  [[nodiscard]] std::uint64_t load(const std::uint64_t* word) const { return load_acquire(word); }
+
+  /// Waits until `*word` ≥ `at_least`; all waited-on words lie in the own heap or among the own
+  /// words. False once the operation has failed anywhere: the caller leaves at once.
+  [[nodiscard]] bool wait_until(const std::uint64_t* word,
+                                std::uint64_t at_least,
+                                const WaitSite& site) {
+    if (load_acquire(word) >= at_least) return true;
+    return wait_slow(word, at_least, site);
+  }
+
+  /// Everything stored so far by this block is visible to who acquires `value` in `word` of the
+  /// heap of node peer `local`.
+  void signal(int local, std::uint64_t* word, std::uint64_t value) {
+    __builtin_ia32_sfence();  // Non-temporal stores are not ordered by release alone.
+    store_release(word, value);
+    ring_bell(context_.rank.control(local));
+  }
+  void signal_self(std::uint64_t* word, std::uint64_t value) {
+    signal(context_.rank.local, word, value);
+  }
+
+  /// This block has ended its part of a role. True for the last of `blocks()`: what all of them
+  /// stored is visible to it.
+  [[nodiscard]] bool last_to_arrive(Word counter) {
+    __builtin_ia32_sfence();
+    const std::uint64_t before = std::atomic_ref<std::uint64_t>(*context_.rank.word(counter))
+                                     .fetch_add(1, std::memory_order_acq_rel);
+    return (before + 1) % static_cast<std::uint64_t>(blocks_) == 0;
+  }
+  /// Subtracts from a counter in rank-private memory; returns what is left.
+  [[nodiscard]] std::uint32_t subtract(std::uint32_t* counter, std::uint32_t amount) {
+    return std::atomic_ref<std::uint32_t>(*counter).fetch_sub(amount, std::memory_order_acq_rel) -
+           amount;
+  }
+
+  /// Hands a descriptor to the progress thread; staging stores of the block come before it.
+  void post(const Descriptor& descriptor);
+
+  /// Spans. begin_ns from stamp(); does nothing while recording is off.
+  [[nodiscard]] bool recording() const { return lane_ != nullptr; }
+  [[nodiscard]] std::uint64_t stamp() const { return lane_ != nullptr ? now_ns() : 0; }
+  void span(const WaitSite& site, record::SpanKind kind, std::uint64_t begin, std::uint64_t bytes) {
+    if (lane_ != nullptr) write_span(site, kind, begin, bytes);
+  }
+
+  /// The operation cannot go on: a protocol violation seen by this block.
+  void fail(Error error) { context_.on_failure(std::move(error)); }
+  [[nodiscard]] bool failed() const { return context_.failure->failed(); }
+  [[nodiscard]] std::uint64_t op() const { return op_; }
+
+ private:
+  bool wait_slow(const std::uint64_t* word, std::uint64_t at_least, const WaitSite& site);
+  bool aborted() const;
+  void write_span(const WaitSite& site,
+                  record::SpanKind kind,
+                  std::uint64_t begin,
+                  std::uint64_t bytes);
+
+  const CpuContext& context_;
+  const int block_;
+  const int blocks_;
+  record::Lane* const lane_;
+  std::uint64_t op_ = 0;
+};
+
+}  // namespace shunt::exec::cpu

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the blocks of a rank can reach: its heap, its node peers' heaps, and words that only its own
+// blocks use. Plain pointers and numbers, so that it can be a kernel argument.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "cluster/shape.hpp"
+#include "memory/layout.hpp"
+
+namespace shunt::exec {
+
+/// Words that blocks of one rank use among themselves. Values only grow. Counters count arrivals of
+/// blocks over the life of the Buffer; the others hold op + 1 of the latest operation.
+enum class Word : int {
+  kSendArrivals,     ///< Counter: blocks that have left the send role.
+  kReceiveArrivals,  ///< Counter: … the receive role.
+  kIntraArrivals,    ///< Counter: … the intra role.
+  kSendDone,
+  kReceiveDone,
+  kIntraDone,
+  kBasesReady,  ///< Row bases and chunk counts of a dispatch are known.
+  kCount
+};
+
+/// What a staging slot holds: written by the sending block before its descriptor, read by the
+/// progress thread after it.
+struct SlotNote {
+  std::uint32_t op = 0;
+  std::int32_t chunk = 0;
+};
+
+struct RankView {
+  int rank = 0;
+  int node = 0;
+  int local = 0;
+  cluster::Shape shape;
+  memory::Layout layout;
+  std::byte* heap = nullptr;
+  std::byte* const* windows = nullptr;  ///< [ranks_per_node], own heap included.
+  std::uint64_t* words = nullptr;       ///< [Word::kCount], a line each.
+  std::uint64_t* sent[3] = {};          ///< [peers]: next sequence to send, per channel kind.
+  std::uint64_t* received[3] = {};      ///< [peers]: next sequence to consume.
+  SlotNote* notes[3] = {};              ///< [peers][capacity]
+
+  [[nodiscard]] int peers() const { return shape.nodes - 1; }
+  [[nodiscard]] std::uint64_t* word(Word w) const {
+    return words + static_cast<std::size_t>(w) * (memory::kLine / sizeof(std::uint64_t));
+  }
+  [[nodiscard]] std::uint64_t* heap_word(std::size_t offset) const {
+    return reinterpret_cast<std::uint64_t*>(heap + offset);
+  }
+  [[nodiscard]] std::uint64_t* peer_word(int peer_local, std::size_t offset) const {
+    return reinterpret_cast<std::uint64_t*>(windows[peer_local] + offset);
+  }
+  template <typename T>
+  [[nodiscard]] T* at(int peer_local, std::size_t offset) const {
+    return reinterpret_cast<T*>(windows[peer_local] + offset);
+  }
+  [[nodiscard]] memory::Control* control(int peer_local) const {
+    return at<memory::Control>(peer_local, layout.control);
+  }
+  /// Rank on this rank's rail at peer index `peer`.
+  [[nodiscard]] int rail_rank(int peer) const {
+    return shape.rank_of(shape.peer_node(node, peer), local);
+  }
+};
+static_assert(std::is_trivially_copyable_v<RankView>);
+
+}  // namespace shunt::exec

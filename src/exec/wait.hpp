@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cluster/shape.hpp"
+#include "record/record.hpp"
+#include "shunt/error.hpp"
+
+namespace shunt::exec {
+
+/// What a wait waits for: enough to say so when it fails.
+struct WaitSite {
+  record::Phase phase = record::Phase::kNone;
+  record::WaitReason reason = record::WaitReason::kNone;
+  int peer = -1;   ///< The rank that must act, −1 if several.
+  int chunk = -1;  ///< −1 if none.
+};
+
+/// A wait that ended badly.
+struct WaitFailure {
+  WaitSite site;
+  std::uint64_t op = 0;
+  std::uint64_t expected = 0;
+  std::uint64_t seen = 0;
+  std::uint64_t waited_ns = 0;
+};
+
+/// "operation 12: rank 3 waited 30 s in dispatch_inter_node_recv for chunk 4 of rank 1 (node 0): …"
+[[nodiscard]] Error describe(const WaitFailure& failure, const cluster::Shape& shape, int rank);
+
+}  // namespace shunt::exec
