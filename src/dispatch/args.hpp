@@ -18,6 +18,7 @@ struct alignas(64) ChunkHeader {
   std::int32_t source = 0;  ///< Rank.
   std::int32_t chunk = 0;   ///< Position among the chunks of (op, source, target node).
   std::int32_t records = 0;
+  std::uint32_t bytes = 0;  ///< Of the whole put.
 };
 static_assert(sizeof(ChunkHeader) == traffic::RecordLayout::kFixedHeaderBytes);
 static_assert(sizeof(memory::CountEntry) == traffic::RecordLayout::kFixedHeaderBytes);
@@ -36,11 +37,16 @@ struct RowSource {
 struct HandleMaps {
   std::int32_t* row_base = nullptr;      ///< [nodes][ranks_per_node]: first row that rank
                                          ///< (node, own local) has in each rank of this node.
-  std::int64_t* chunks_from = nullptr;   ///< [peers]: chunks that this rank forwards, per source.
+  std::int64_t* serve_begin = nullptr;   ///< [peers + 1]: prefix sums of the chunks that this rank
+                                         ///< forwards, per source.
   std::int64_t* records_from = nullptr;  ///< [peers]
   std::int64_t* rows_from = nullptr;     ///< [world]: rows received here, by source rank.
   plan::RowRef* forward_rows = nullptr;  ///< [peers][max_tokens][fanout], rows absolute.
   std::int64_t max_tokens = 0;
+
+  [[nodiscard]] std::int64_t chunks_from(int peer) const {
+    return serve_begin[peer + 1] - serve_begin[peer];
+  }
 };
 
 /// One dispatch as the blocks of one rank see it.
@@ -68,7 +74,8 @@ struct DispatchArgs {
   std::int64_t own_count = 0;
 
   HandleMaps maps;
-  std::int32_t* scratch = nullptr;  ///< [receive blocks][peers + ranks_per_node]
+  std::int32_t* count_scratch = nullptr;    ///< [ranks_per_node], of the block that counts.
+  std::int32_t* receive_scratch = nullptr;  ///< [receive blocks][peers + ranks_per_node].
 };
 static_assert(std::is_trivially_copyable_v<DispatchArgs>);
 

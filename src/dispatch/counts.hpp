@@ -20,7 +20,7 @@ inline void copy_entry(memory::CountEntry* to,
                        int ranks_per_node) {
   to->op = from.op;
   to->hash = from.hash;
-  to->chunks = from.chunks;
+  to->records = from.records;
   to->source = from.source;
   auto* out = reinterpret_cast<std::int32_t*>(to + 1);
   for (int l = 0; l < ranks_per_node; ++l) out[l] = rows[l];
@@ -67,7 +67,7 @@ template <exec::Executor Exec>
     memory::CountEntry counts;
     counts.op = args.op;
     counts.hash = args.hash;
-    counts.chunks = static_cast<std::uint64_t>(args.chunk_begin[peer + 1] - args.chunk_begin[peer]);
+    counts.records = static_cast<std::uint64_t>(args.send_begin[peer + 1] - args.send_begin[peer]);
     counts.source = rank.rank;
     copy_entry(entry,
                counts,
@@ -101,7 +101,9 @@ template <exec::Executor Exec>
         rank.heap + rank.layout.landing_slot(
                         kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
     publish_counts(exec, args, *entry, reinterpret_cast<const std::int32_t*>(entry + 1));
-    args.maps.chunks_from[peer] = static_cast<std::int64_t>(entry->chunks);
+    args.maps.records_from[peer] = static_cast<std::int64_t>(entry->records);
+    args.maps.serve_begin[peer + 1] =
+        args.maps.serve_begin[peer] + static_cast<std::int64_t>(args.layout.chunks(entry->records));
     release_slot(exec, kCountKind, peer, args.exchange);
   }
   return true;
@@ -112,7 +114,7 @@ template <exec::Executor Exec>
 [[nodiscard]] bool derive_bases(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   const int locals = rank.shape.ranks_per_node;
-  std::int32_t* running = args.scratch;  // [ranks_per_node]; the receive role has not begun.
+  std::int32_t* running = args.count_scratch;
   for (int l = 0; l < locals; ++l) running[l] = 0;
   for (int source = 0; source < rank.shape.world; ++source) {
     const auto* entry =

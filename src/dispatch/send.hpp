@@ -28,7 +28,11 @@ void pack_chunk(Exec& exec,
       args.send_tokens + args.send_begin[peer] + chunk * layout.chunk_tokens;
   if (exec.block_leader()) {
     auto* header = reinterpret_cast<ChunkHeader*>(slot);
-    *header = {args.op, exec.rank().rank, static_cast<std::int32_t>(chunk), records};
+    *header = {args.op,
+               exec.rank().rank,
+               static_cast<std::int32_t>(chunk),
+               records,
+               static_cast<std::uint32_t>(layout.chunk_bytes(n))};
     const std::int32_t* prefix =
         args.chunk_prefix + (args.chunk_begin[peer] + chunk) * layout.ranks_per_node;
     auto* out = reinterpret_cast<std::int32_t*>(slot + layout.prefix_offset());
@@ -59,7 +63,7 @@ template <exec::Executor Exec>
 void dispatch_send(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kSend = record::Phase::kDispatchInterNodeSend;
-  if (!enter_role(exec, exec::Word::kSendDone, kSend)) return;
+  if (!enter_operation(exec, kSend)) return;
   const traffic::RecordLayout& layout = args.layout;
   const std::uint64_t* sent = rank.sent[kDispatchKind];
   const bool all = for_my_chunks(

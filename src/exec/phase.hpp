@@ -58,11 +58,11 @@ class SpanScope {
   std::uint64_t bytes_ = 0;
 };
 
-/// Every block of a role waits until the role has ended in the operation before: sequence bases
-/// are then final. `done` holds op + 1.
+/// Operations of a rank follow one another: every block waits until the one before has ended here,
+/// so that sequence bases are final. Word::kIntraDone holds op + 1 of the latest that ended.
 template <Executor Exec>
-[[nodiscard]] bool enter_role(Exec& exec, Word done, record::Phase phase) {
-  return exec.wait_until(exec.rank().word(done),
+[[nodiscard]] bool enter_operation(Exec& exec, record::Phase phase) {
+  return exec.wait_until(exec.rank().word(Word::kIntraDone),
                          exec.op(),
                          {phase, record::WaitReason::kPeerDone, exec.rank().rank, -1});
 }

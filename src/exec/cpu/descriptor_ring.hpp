@@ -49,6 +49,15 @@ class DescriptorRing {
     return true;
   }
 
+  /// Whether try_pop would find an entry; ordered against pushes by seq_cst, so that the progress
+  /// thread may announce its sleep, look here, and sleep. The progress thread only.
+  [[nodiscard]] bool empty() const {
+    const std::uint64_t index = head_.load(std::memory_order_relaxed);
+    std::uint64_t& high = entries_[index & (size_ - 1)].high;
+    return lap_of(std::atomic_ref<std::uint64_t>(high).load(std::memory_order_seq_cst)) !=
+           ring_lap(index, size_);
+  }
+
   /// Entries waiting, as the progress thread sees it (health counter).
   [[nodiscard]] std::uint64_t occupancy() const {
     return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed);

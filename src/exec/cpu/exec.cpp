@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace shunt::exec::cpu {
 namespace {
 
@@ -19,8 +21,11 @@ constexpr std::uint64_t kNap_ns = 20'000'000;
 }  // namespace
 
 bool CpuExec::aborted() const {
-  return context_.failure->failed() ||
-         load_acquire(&context_.rank.control(context_.rank.local)->abort) != 0;
+  if (context_.failure->failed()) return true;
+  const std::uint64_t word = load_acquire(&context_.rank.control(context_.rank.local)->abort);
+  if (word == 0) return false;
+  context_.on_abort(word);
+  return true;
 }
 
 bool CpuExec::wait_slow(const std::uint64_t* word, std::uint64_t at_least, const WaitSite& site) {
@@ -59,6 +64,40 @@ void CpuExec::post(const Descriptor& descriptor) {
     ::sched_yield();
   }
   if (context_.proxy_sleeps->load(std::memory_order_seq_cst)) context_.wake_proxy();
+}
+
+void CpuExec::fail_mismatch(int source,
+                            std::uint64_t op,
+                            std::uint64_t hash,
+                            std::uint64_t own_hash) {
+  context_.on_failure(
+      Error{ErrorCode::kProtocol,
+            ErrorScope::kFatal,
+            fmt::format("rank {} issues operation {} with parameters {:016x} where rank {} issues "
+                        "operation {} with {:016x}; all ranks must issue the same operations",
+                        source,
+                        op,
+                        hash,
+                        context_.rank.rank,
+                        op_,
+                        own_hash),
+            0});
+}
+
+void CpuExec::fail_chunk(const WaitSite& site, std::uint64_t op, int chunk) {
+  context_.on_failure(
+      Error{ErrorCode::kProtocol,
+            ErrorScope::kFatal,
+            fmt::format("rank {} got chunk {} of operation {} from rank {} in {} where chunk {} of "
+                        "operation {} belongs",
+                        context_.rank.rank,
+                        chunk,
+                        op,
+                        site.peer,
+                        to_string(site.phase),
+                        site.chunk,
+                        op_),
+            0});
 }
 
 void CpuExec::write_span(const WaitSite& site,

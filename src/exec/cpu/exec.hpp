@@ -31,6 +31,7 @@ struct CpuContext {
   std::atomic<bool>* proxy_sleeps = nullptr;
   FailureBox* failure = nullptr;
   std::function<void(Error)> on_failure;  ///< Called once per failed wait, from the block.
+  std::function<void(std::uint64_t)> on_abort;  ///< The own heap's abort word is set.
   std::uint64_t deadline_ns = 0;          ///< Of every single wait.
   const Kernels* kernels = nullptr;
 };
@@ -50,11 +51,18 @@ class CpuExec {
   [[nodiscard]] int warps() const { return 1; }
   /// True on the one lane that does scalar work for its block.
   [[nodiscard]] bool block_leader() const { return true; }
+  [[nodiscard]] bool warp_leader() const { return true; }
+  [[nodiscard]] int lane() const { return 0; }
+  [[nodiscard]] int lanes() const { return 1; }
   /// All warps of the block meet; their stores are visible to each other after it.
   void block_sync() {}
 
   /// Copies that somebody reads soon (staging): through the cache.
   void copy(std::byte* dst, const std::byte* src, std::size_t bytes) {
+    __builtin_memcpy(dst, src, bytes);
+  }
+  /// Ids, weights: multiples of 4 bytes.
+  void copy_small(std::byte* dst, const std::byte* src, std::size_t bytes) {
     __builtin_memcpy(dst, src, bytes);
   }
   void copy_multi(std::byte* const* dst, int count, const std::byte* src, std::size_t bytes) {
@@ -110,14 +118,16 @@ class CpuExec {
     if (lane_ != nullptr) write_span(site, kind, begin, bytes);
   }
 
-  /// The operation cannot go on: a protocol violation seen by this block.
-  void fail(Error error) { context_.on_failure(std::move(error)); }
+  /// The operation cannot go on: what a rank sent does not belong to this operation.
+  void fail_mismatch(int source, std::uint64_t op, std::uint64_t hash, std::uint64_t own_hash);
+  void fail_chunk(const WaitSite& site, std::uint64_t op, int chunk);
   [[nodiscard]] bool failed() const { return context_.failure->failed(); }
   [[nodiscard]] std::uint64_t op() const { return op_; }
 
  private:
   bool wait_slow(const std::uint64_t* word, std::uint64_t at_least, const WaitSite& site);
   bool aborted() const;
+
   void write_span(const WaitSite& site,
                   record::SpanKind kind,
                   std::uint64_t begin,

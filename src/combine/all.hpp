@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phase combine_all. in: landed partials and the own node's rows → out: the final sum of every token
+// that has a remote partial, in token order, so that landing slots come free in order.
+#pragma once
+
+#include "combine/inter.hpp"
+
+namespace shunt::combine {
+
+/// Adds the landed partial of (token's) `copy` to the terms; waits until it is here.
+template <exec::Executor Exec>
+[[nodiscard]] bool add_partial(Exec& exec,
+                               const CombineArgs& args,
+                               const plan::NodeCopy& copy,
+                               exec::SumTerm& term) {
+  const exec::RankView& rank = exec.rank();
+  const int peer = rank.shape.peer_index(rank.node, copy.node);
+  const std::int32_t chunk = copy.record / args.chunk_tokens;
+  const std::uint64_t sequence =
+      rank.received[kCombineKind][peer] + static_cast<std::uint64_t>(chunk);
+  const exec::WaitSite site{record::Phase::kCombineAll,
+                            record::WaitReason::kArrival,
+                            rank.rail_rank(peer),
+                            chunk};
+  if (!exec.wait_until(arrival_word(rank, kCombineKind, peer, sequence), sequence + 1, site)) {
+    return false;
+  }
+  const std::byte* slot =
+      rank.heap +
+      rank.layout.landing_slot(kCombineKind, static_cast<std::uint32_t>(peer), sequence);
+  const auto* header = reinterpret_cast<const ChunkHeader*>(slot);
+  if (header->op != args.op || header->source != site.peer || header->chunk != chunk) {
+    exec.fail_chunk(site, header->op, header->chunk);
+    return false;
+  }
+  term = {slot + sizeof(ChunkHeader) +
+              static_cast<std::uint64_t>(copy.record % args.chunk_tokens) * args.wire_stride,
+          args.types.partial,
+          true};
+  return true;
+}
+
+/// Token t has been summed: releases the landing slots that nobody needs any more.
+template <exec::Executor Exec>
+void release_partials(Exec& exec, const CombineArgs& args, std::int64_t token) {
+  const exec::RankView& rank = exec.rank();
+  for (std::int64_t c = args.copies_begin[token]; c < args.copies_begin[token + 1]; ++c) {
+    const plan::NodeCopy& copy = args.copies[c];
+    if (copy.node == rank.node) continue;
+    const int peer = rank.shape.peer_index(rank.node, copy.node);
+    const std::int32_t chunk = copy.record / args.chunk_tokens;
+    std::uint32_t* pending = args.pending + args.chunk_begin[peer] + chunk;
+    if (exec.subtract(pending, 1) != 0) continue;
+    *pending = static_cast<std::uint32_t>(records_in(
+        args.send_begin[peer + 1] - args.send_begin[peer], chunk, args.chunk_tokens));
+    release_slot(exec,
+                 kCombineKind,
+                 peer,
+                 rank.received[kCombineKind][peer] + static_cast<std::uint64_t>(chunk));
+  }
+}
+
+/// Sums one token over its node copies, ascending. False once the operation has failed.
+template <exec::Executor Exec>
+[[nodiscard]] bool sum_token(Exec& exec,
+                             const CombineArgs& args,
+                             std::int64_t token,
+                             exec::SumTerm* terms) {
+  const exec::RankView& rank = exec.rank();
+  int used = 0;
+  for (std::int64_t c = args.copies_begin[token]; c < args.copies_begin[token + 1]; ++c) {
+    const plan::NodeCopy& copy = args.copies[c];
+    if (copy.node == rank.node) {
+      used += add_node_rows(
+          rank,
+          args,
+          args.own_rows + static_cast<std::int64_t>(copy.record) * args.fanout,
+          args.maps.row_base + rank.node * rank.shape.ranks_per_node,
+          terms + used);
+    } else if (!add_partial(exec, args, copy, terms[used++])) {
+      return false;
+    }
+  }
+  const std::uint64_t out_bytes = args.hidden * size_of(args.types.output);
+  exec.sum(args.output + static_cast<std::uint64_t>(token) * out_bytes,
+           {terms, static_cast<std::size_t>(used)},
+           args.hidden,
+           args.types);
+  return true;
+}
+
+/// Whether any partial of the token comes from another node.
+[[nodiscard]] inline bool has_remote(const CombineArgs& args, int own_node, std::int64_t token) {
+  const std::int64_t begin = args.copies_begin[token];
+  const std::int64_t end = args.copies_begin[token + 1];
+  return end - begin > 1 || (end - begin == 1 && args.copies[begin].node != own_node);
+}
+
+/// The receive role of combine.
+template <exec::Executor Exec>
+void combine_all(Exec& exec, const CombineArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  constexpr auto kAll = record::Phase::kCombineAll;
+  if (!enter_operation(exec, kAll)) return;
+  exec::SpanScope phase(exec, {kAll, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
+  if (!dispatch::await_postings(exec, rank.layout.combine_postings, kAll)) return;
+  exec::SumTerm* terms = my_terms(exec, args, Region::kAll);
+  const std::int64_t stride = static_cast<std::int64_t>(exec.blocks()) * exec.warps();
+  for (std::int64_t t = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
+       t < args.tokens;
+       t += stride) {
+    if (!has_remote(args, rank.node, t)) continue;
+    if (!sum_token(exec, args, t, terms)) return;
+    if (exec.warp_leader()) release_partials(exec, args, t);
+    phase.add_bytes(args.hidden * size_of(args.types.output));
+  }
+  exec.block_sync();
+  if (!exec.last_to_arrive(exec::Word::kReceiveArrivals)) return;
+  for (int p = 0; p < rank.peers(); ++p) {
+    rank.received[kCombineKind][p] +=
+        static_cast<std::uint64_t>(args.chunk_begin[p + 1] - args.chunk_begin[p]);
+  }
+  exec.signal_self(rank.word(exec::Word::kReceiveDone), args.op + 1);
+}
+
+}  // namespace shunt::combine

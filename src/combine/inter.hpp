@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phase combine_inter_node: the proxy. in: the node's expert outputs and dispatch's map → out: one
+// partial per (token, this node), put back to the token's rank chunk by chunk.
+#pragma once
+
+#include "combine/terms.hpp"
+#include "dispatch/store.hpp"
+#include "exec/channel.hpp"
+
+namespace shunt::combine {
+
+inline constexpr int kCombineKind = static_cast<int>(fabric::SignalKind::kCombineChunk);
+
+/// Records in chunk `chunk` of a list of `records`.
+[[nodiscard]] inline std::int32_t records_in(std::int64_t records, std::int64_t chunk, int size) {
+  const std::int64_t left = records - chunk * size;
+  return static_cast<std::int32_t>(left < size ? left : size);
+}
+
+/// Sums the rows of one chunk into its staging slot; returns the bytes to put.
+template <exec::Executor Exec>
+std::uint32_t reduce_chunk(Exec& exec,
+                           const CombineArgs& args,
+                           int peer,
+                           std::int64_t chunk,
+                           std::byte* slot) {
+  const exec::RankView& rank = exec.rank();
+  const std::int32_t records =
+      records_in(args.maps.records_from[peer], chunk, args.chunk_tokens);
+  const auto bytes = static_cast<std::uint32_t>(
+      sizeof(ChunkHeader) + static_cast<std::uint64_t>(records) * args.wire_stride);
+  if (exec.block_leader()) {
+    *reinterpret_cast<ChunkHeader*>(slot) = {
+        args.op, rank.rank, static_cast<std::int32_t>(chunk), records, bytes};
+  }
+  const plan::RowRef* refs =
+      args.maps.forward_rows +
+      (peer * args.maps.max_tokens + chunk * args.chunk_tokens) * args.fanout;
+  exec::SumTerm* terms = my_terms(exec, args, Region::kInter);
+  exec::SpanScope sum(exec,
+                      {record::Phase::kCombineInterNode,
+                       record::WaitReason::kNone,
+                       rank.rail_rank(peer),
+                       static_cast<int>(chunk)},
+                      record::SpanKind::kReduce);
+  for (std::int32_t i = exec.warp(); i < records; i += exec.warps()) {
+    const int count = add_node_rows(rank, args, refs + i * args.fanout, nullptr, terms);
+    exec.sum(slot + sizeof(ChunkHeader) + static_cast<std::uint64_t>(i) * args.wire_stride,
+             {terms, static_cast<std::size_t>(count)},
+             args.hidden,
+             {args.types.partial, args.types.partial});
+    sum.add_bytes(static_cast<std::uint64_t>(count) * args.hidden * size_of(args.row_type));
+  }
+  exec.block_sync();
+  return bytes;
+}
+
+/// The send role of combine.
+template <exec::Executor Exec>
+void combine_inter(Exec& exec, const CombineArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  constexpr auto kInter = record::Phase::kCombineInterNode;
+  if (!enter_operation(exec, kInter)) return;
+  exec::SpanScope phase(
+      exec, {kInter, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
+  if (!dispatch::await_postings(exec, rank.layout.combine_postings, kInter)) return;
+  const bool all = for_my_chunks(
+      exec, args.maps.serve_begin, rank.peers(), rank.node, [&](int peer, std::int64_t chunk) {
+        const std::uint64_t sequence =
+            rank.sent[kCombineKind][peer] + static_cast<std::uint64_t>(chunk);
+        const exec::WaitSite site{
+            kInter, record::WaitReason::kNone, rank.rail_rank(peer), static_cast<int>(chunk)};
+        if (!await_staging(exec, kCombineKind, peer, sequence, site)) return false;
+        const std::uint32_t bytes = reduce_chunk(
+            exec,
+            args,
+            peer,
+            chunk,
+            rank.heap + rank.layout.staging_slot(
+                            kCombineKind, static_cast<std::uint32_t>(peer), sequence));
+        if (!await_credit(exec, kCombineKind, peer, sequence, site)) return false;
+        phase.add_bytes(bytes);
+        post_slot(exec, kCombineKind, peer, sequence, bytes, site);
+        return true;
+      });
+  if (!all || !exec.last_to_arrive(exec::Word::kSendArrivals)) return;
+  for (int p = 0; p < rank.peers(); ++p) {
+    rank.sent[kCombineKind][p] += static_cast<std::uint64_t>(args.maps.chunks_from(p));
+  }
+  exec.signal_self(rank.word(exec::Word::kSendDone), args.op + 1);
+}
+
+}  // namespace shunt::combine

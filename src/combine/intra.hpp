@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phases combine_sync, combine_sync_barrier, combine_intra_node and combine_release. in: this rank's
+// expert outputs → out: posted for the node peers; the tokens that only this node served, summed;
+// then: nobody reads this rank's rows any more. Block 0 posts.
+#pragma once
+
+#include "combine/all.hpp"
+#include "dispatch/intra.hpp"
+
+namespace shunt::combine {
+
+template <exec::Executor Exec>
+[[nodiscard]] bool combine_release(Exec& exec, const CombineArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  constexpr auto kRelease = record::Phase::kCombineRelease;
+  const exec::SpanScope phase(
+      exec, {kRelease, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
+  if (rank.peers() > 0) {
+    const exec::WaitSite own{kRelease, record::WaitReason::kPeerDone, rank.rank, -1};
+    if (!exec.wait_until(rank.word(exec::Word::kSendDone), args.op + 1, own) ||
+        !exec.wait_until(rank.word(exec::Word::kReceiveDone), args.op + 1, own)) {
+      return false;
+    }
+  }
+  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
+    exec.signal(l,
+                rank.peer_word(
+                    l, rank.layout.read_done + static_cast<std::size_t>(rank.local) * memory::kLine),
+                args.op + 1);
+  }
+  if (!dispatch::await_peers(exec, rank.layout.read_done, kRelease)) return false;
+  for (int p = 0; p < rank.peers(); ++p) {
+    const std::uint64_t end = rank.sent[kCombineKind][p];
+    const auto chunks = static_cast<std::uint64_t>(args.maps.chunks_from(p));
+    if (!dispatch::await_puts(exec, kCombineKind, p, end - chunks, end, kRelease)) return false;
+  }
+  return true;
+}
+
+/// The intra role of combine. True on the one block whose return ends the operation on this rank.
+template <exec::Executor Exec>
+bool combine_intra(Exec& exec, const CombineArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  constexpr auto kIntra = record::Phase::kCombineIntraNode;
+  if (!enter_operation(exec, kIntra)) return false;
+  if (exec.block() == 0 && exec.warp() == 0) {
+    const exec::SpanScope phase(exec,
+                                {record::Phase::kCombineSync, record::WaitReason::kNone, -1, -1},
+                                record::SpanKind::kPhase);
+    dispatch::publish_posting(exec, rank.layout.combine_postings, args.input);
+  }
+  {
+    constexpr auto kBarrier = record::Phase::kCombineSyncBarrier;
+    const exec::SpanScope phase(
+        exec, {kBarrier, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
+    if (!dispatch::await_postings(exec, rank.layout.combine_postings, kBarrier)) return false;
+  }
+  {
+    const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
+    exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
+    exec::SpanScope sum(exec, site, record::SpanKind::kReduce);
+    exec::SumTerm* terms = my_terms(exec, args, Region::kIntra);
+    const std::int64_t stride = static_cast<std::int64_t>(exec.blocks()) * exec.warps();
+    for (std::int64_t t = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
+         t < args.tokens;
+         t += stride) {
+      if (has_remote(args, rank.node, t)) continue;
+      if (!sum_token(exec, args, t, terms)) return false;
+      sum.add_bytes(args.hidden * size_of(args.types.output));
+    }
+  }
+  exec.block_sync();
+  if (!exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
+  if (!combine_release(exec, args)) return false;
+  exec.signal_self(rank.word(exec::Word::kIntraDone), args.op + 1);
+  return true;
+}
+
+}  // namespace shunt::combine

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phases dispatch_intra and dispatch_sync. in: the caller's rows → out: rows stored straight into
+// the node peers' outputs; then row counts final, all rows visible, staging reusable. Block 0 also
+// posts this rank's output and exchanges counts.
+#pragma once
+
+#include "dispatch/counts.hpp"
+#include "dispatch/send.hpp"
+#include "dispatch/store.hpp"
+
+namespace shunt::dispatch {
+
+template <exec::Executor Exec>
+[[nodiscard]] bool store_own_rows(Exec& exec, const DispatchArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  constexpr auto kIntra = record::Phase::kDispatchIntra;
+  const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
+  const exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
+  if (!exec.wait_until(rank.word(exec::Word::kBasesReady),
+                       args.op + 1,
+                       {kIntra, record::WaitReason::kCounts, -1, -1}) ||
+      !await_postings(exec, rank.layout.dispatch_postings, kIntra)) {
+    return false;
+  }
+  const std::int32_t* base = args.maps.row_base + rank.node * rank.shape.ranks_per_node;
+  const auto topk = static_cast<std::int64_t>(args.layout.topk);
+  exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
+  const std::int64_t stride = static_cast<std::int64_t>(exec.blocks()) * exec.warps();
+  for (std::int64_t i = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
+       i < args.own_count;
+       i += stride) {
+    const std::int32_t token = args.own_tokens[i];
+    const RecordView record{
+        args.rows + static_cast<std::uint64_t>(token) * args.layout.hidden_bytes,
+        args.ids + token * topk,
+        args.layout.has_weights ? args.weights + token * topk : nullptr,
+        {rank.rank, token}};
+    copy.add_bytes(store_record(exec, args, args.own_rows + i * args.fanout, base, record));
+  }
+  exec.block_sync();
+  return true;
+}
+
+/// Puts of one kind with sequences [begin, end): all have completed locally.
+template <exec::Executor Exec>
+[[nodiscard]] bool await_puts(Exec& exec,
+                              int kind,
+                              int peer,
+                              std::uint64_t begin,
+                              std::uint64_t end,
+                              record::Phase phase) {
+  const std::uint32_t capacity = exec.rank().layout.capacity[kind];
+  const std::uint64_t first = end - begin > capacity ? end - capacity : begin;
+  for (std::uint64_t sequence = first; sequence < end; ++sequence) {
+    if (!await_completed(exec,
+                         kind,
+                         peer,
+                         sequence,
+                         {phase,
+                          record::WaitReason::kStaging,
+                          exec.rank().rail_rank(peer),
+                          static_cast<int>(sequence - begin)})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Waits until `done` lines of all node peers show this operation.
+template <exec::Executor Exec>
+[[nodiscard]] bool await_peers(Exec& exec, std::size_t done, record::Phase phase) {
+  const exec::RankView& rank = exec.rank();
+  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
+    if (!exec.wait_until(
+            rank.heap_word(done + static_cast<std::size_t>(l) * memory::kLine),
+            exec.op() + 1,
+            {phase, record::WaitReason::kPeerDone, rank.shape.rank_of(rank.node, l), -1})) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <exec::Executor Exec>
+[[nodiscard]] bool dispatch_sync(Exec& exec, const DispatchArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  constexpr auto kSync = record::Phase::kDispatchSync;
+  const exec::SpanScope phase(
+      exec, {kSync, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
+  if (!await_peers(exec, rank.layout.intra_done, kSync)) return false;
+  if (rank.peers() == 0) return true;
+  const exec::WaitSite own{kSync, record::WaitReason::kPeerDone, rank.rank, -1};
+  if (!await_peers(exec, rank.layout.forward_done, kSync) ||
+      !exec.wait_until(rank.word(exec::Word::kReceiveDone), args.op + 1, own) ||
+      !exec.wait_until(rank.word(exec::Word::kSendDone), args.op + 1, own)) {
+    return false;
+  }
+  for (int p = 0; p < rank.peers(); ++p) {
+    const std::uint64_t end = rank.sent[kDispatchKind][p];
+    const auto chunks = static_cast<std::uint64_t>(args.chunk_begin[p + 1] - args.chunk_begin[p]);
+    if (!await_puts(exec, kDispatchKind, p, end - chunks, end, kSync)) return false;
+    if (!args.cached && !await_puts(exec, kCountKind, p, args.exchange, args.exchange + 1, kSync)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The intra role. True on the one block whose return ends the operation on this rank.
+template <exec::Executor Exec>
+bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  if (!enter_operation(exec, record::Phase::kDispatchIntra)) return false;
+  if (exec.block() == 0 && exec.warp() == 0) {
+    publish_posting(exec, rank.layout.dispatch_postings, args.output);
+    if (!count_exchange(exec, args)) return false;
+  }
+  if (!store_own_rows(exec, args)) return false;
+  if (!exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
+  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
+    exec.signal(l,
+                rank.peer_word(l,
+                               rank.layout.intra_done +
+                                   static_cast<std::size_t>(rank.local) * memory::kLine),
+                args.op + 1);
+  }
+  if (!dispatch_sync(exec, args)) return false;
+  exec.signal_self(rank.word(exec::Word::kIntraDone), args.op + 1);
+  return true;
+}
+
+}  // namespace shunt::dispatch

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phase dispatch_inter_node_recv: the forwarder. in: chunks that landed from the sources on this
+// rail → out: each record's row stored into every rank of this node that hosts one of its experts,
+// and the map of where it went (combine reads it backwards).
+#pragma once
+
+#include "dispatch/send.hpp"
+#include "dispatch/store.hpp"
+
+namespace shunt::dispatch {
+
+/// A landed chunk, taken apart.
+struct ChunkView {
+  const ChunkHeader* header = nullptr;
+  const std::int32_t* prefix = nullptr;  ///< [ranks_per_node]
+  const std::byte* rows = nullptr;
+  const std::int32_t* ids = nullptr;
+  const float* weights = nullptr;  ///< Null if no weights travel.
+  const std::int32_t* tokens = nullptr;
+};
+
+[[nodiscard]] inline ChunkView open_chunk(const std::byte* slot,
+                                          const traffic::RecordLayout& layout) {
+  ChunkView view;
+  view.header = reinterpret_cast<const ChunkHeader*>(slot);
+  const auto n = static_cast<std::uint64_t>(view.header->records);
+  view.prefix = reinterpret_cast<const std::int32_t*>(slot + layout.prefix_offset());
+  view.rows = slot + layout.rows_offset();
+  view.ids = reinterpret_cast<const std::int32_t*>(slot + layout.ids_offset(n));
+  if (layout.has_weights) {
+    view.weights = reinterpret_cast<const float*>(slot + layout.weights_offset(n));
+  }
+  view.tokens = reinterpret_cast<const std::int32_t*>(slot + layout.sources_offset(n));
+  return view;
+}
+
+/// Fills refs[records][fanout] with the absolute rows of each record, ranks ascending. `next` is
+/// scratch of [ranks_per_node]. Serial: one lane of the block.
+inline void resolve_rows(const exec::RankView& rank,
+                         const DispatchArgs& args,
+                         const ChunkView& chunk,
+                         const std::int32_t* base,
+                         std::int32_t* next,
+                         plan::RowRef* refs) {
+  const int locals = rank.shape.ranks_per_node;
+  for (int l = 0; l < locals; ++l) next[l] = base[l] + chunk.prefix[l];
+  const int first = rank.shape.rank_of(rank.node, 0);
+  for (int i = 0; i < chunk.header->records; ++i) {
+    plan::RowRef* mine = refs + static_cast<std::int64_t>(i) * args.fanout;
+    int used = 0;
+    for (int k = 0; k < args.layout.topk; ++k) {
+      const std::int32_t id = chunk.ids[static_cast<std::int64_t>(i) * args.layout.topk + k];
+      if (id < 0) continue;
+      const int local = id / args.experts_per_rank - first;
+      if (local < 0 || local >= locals) continue;
+      int at = used;
+      while (at > 0 && mine[at - 1].local > local) --at;
+      if (at > 0 && mine[at - 1].local == local) continue;
+      for (int j = used; j > at; --j) mine[j] = mine[j - 1];
+      mine[at].local = local;
+      ++used;
+    }
+    for (int j = 0; j < used; ++j) mine[j].row = next[mine[j].local]++;
+    for (int j = used; j < args.fanout; ++j) mine[j] = {};
+  }
+}
+
+/// Forwards one landed chunk.
+template <exec::Executor Exec>
+[[nodiscard]] bool forward_chunk(Exec& exec,
+                                 const DispatchArgs& args,
+                                 int peer,
+                                 std::int64_t chunk,
+                                 std::uint64_t sequence) {
+  const exec::RankView& rank = exec.rank();
+  const int source = rank.rail_rank(peer);
+  const exec::WaitSite site{record::Phase::kDispatchInterNodeRecv,
+                            record::WaitReason::kNone,
+                            source,
+                            static_cast<int>(chunk)};
+  const ChunkView view = open_chunk(
+      rank.heap +
+          rank.layout.landing_slot(kDispatchKind, static_cast<std::uint32_t>(peer), sequence),
+      args.layout);
+  if (view.header->op != args.op || view.header->source != source ||
+      view.header->chunk != chunk || view.header->records > args.layout.chunk_tokens) {
+    exec.fail_chunk(site, view.header->op, view.header->chunk);
+    return false;
+  }
+  exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
+  const std::int64_t first = chunk * args.layout.chunk_tokens;
+  plan::RowRef* refs =
+      args.maps.forward_rows + (peer * args.maps.max_tokens + first) * args.fanout;
+  if (!args.cached && exec.block_leader()) {
+    std::int32_t* next = args.receive_scratch +
+                         exec.block() * (rank.peers() + rank.shape.ranks_per_node) + rank.peers();
+    resolve_rows(rank,
+                 args,
+                 view,
+                 args.maps.row_base + rank.shape.node_of(source) * rank.shape.ranks_per_node,
+                 next,
+                 refs);
+  }
+  exec.block_sync();
+  const std::int32_t records = view.header->records;
+  for (std::int32_t i = exec.warp(); i < records; i += exec.warps()) {
+    const auto at = static_cast<std::uint64_t>(i);
+    const RecordView record{
+        view.rows + at * args.layout.hidden_bytes,
+        view.ids + at * static_cast<std::uint64_t>(args.layout.topk),
+        view.weights != nullptr ? view.weights + at * static_cast<std::uint64_t>(args.layout.topk)
+                                : nullptr,
+        {source, view.tokens[i]}};
+    copy.add_bytes(store_record(exec, args, refs + i * args.fanout, nullptr, record));
+  }
+  exec.block_sync();
+  release_slot(exec, kDispatchKind, peer, sequence);
+  return true;
+}
+
+/// The receive role: takes whichever chunk of this block has landed, until all have been forwarded.
+template <exec::Executor Exec>
+void dispatch_receive(Exec& exec, const DispatchArgs& args) {
+  const exec::RankView& rank = exec.rank();
+  constexpr auto kRecv = record::Phase::kDispatchInterNodeRecv;
+  if (!enter_operation(exec, kRecv)) return;
+  const exec::WaitSite start{kRecv, record::WaitReason::kCounts, -1, -1};
+  exec::SpanScope phase(exec, {kRecv, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
+  if (!exec.wait_until(rank.word(exec::Word::kBasesReady), args.op + 1, start)) return;
+  if (!await_postings(exec, rank.layout.dispatch_postings, kRecv)) return;
+  const int peers = rank.peers();
+  std::int32_t* next = args.receive_scratch + exec.block() * (peers + rank.shape.ranks_per_node);
+  std::int64_t left = 0;
+  for (int p = 0; p < peers; ++p) {
+    // Chunk c of peer p falls to block (c + p) mod blocks.
+    next[p] = (exec.block() + exec.blocks() - p % exec.blocks()) % exec.blocks();
+    for (std::int64_t c = next[p]; c < args.maps.chunks_from(p); c += exec.blocks()) ++left;
+  }
+  for (int p = 0; left > 0; p = (p + 1) % peers) {
+    int open = -1;
+    int landed = -1;
+    for (int i = 0; i < peers && landed < 0; ++i) {
+      const int q = (p + i) % peers;
+      if (next[q] >= args.maps.chunks_from(q)) continue;
+      if (open < 0) open = q;
+      const std::uint64_t sequence =
+          rank.received[kDispatchKind][q] + static_cast<std::uint64_t>(next[q]);
+      if (exec.load(arrival_word(rank, kDispatchKind, q, sequence)) >= sequence + 1) landed = q;
+    }
+    const int take = landed >= 0 ? landed : open;
+    const std::uint64_t sequence =
+        rank.received[kDispatchKind][take] + static_cast<std::uint64_t>(next[take]);
+    if (!exec.wait_until(arrival_word(rank, kDispatchKind, take, sequence),
+                         sequence + 1,
+                         {kRecv, record::WaitReason::kArrival, rank.rail_rank(take), next[take]})) {
+      return;
+    }
+    if (!forward_chunk(exec, args, take, next[take], sequence)) return;
+    next[take] += exec.blocks();
+    --left;
+    p = take;
+  }
+  if (!exec.last_to_arrive(exec::Word::kReceiveArrivals)) return;
+  for (int p = 0; p < peers; ++p) {
+    rank.received[kDispatchKind][p] += static_cast<std::uint64_t>(args.maps.chunks_from(p));
+  }
+  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
+    exec.signal(l,
+                rank.peer_word(l,
+                               rank.layout.forward_done +
+                                   static_cast<std::size_t>(rank.local) * memory::kLine),
+                args.op + 1);
+  }
+  exec.signal_self(rank.word(exec::Word::kReceiveDone), args.op + 1);
+}
+
+}  // namespace shunt::dispatch

@@ -1,0 +1,361 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations of a Buffer: checked, planned and handed to the workers; and what each block does.
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "combine/all.hpp"
+#include "combine/inter.hpp"
+#include "combine/intra.hpp"
+#include "dispatch/intra.hpp"
+#include "dispatch/receive.hpp"
+#include "dispatch/send.hpp"
+#include "engine/buffer_state.hpp"
+
+namespace shunt::engine {
+namespace {
+
+static_assert(exec::Executor<exec::cpu::CpuExec>);
+static_assert(sizeof(RowOrigin) == sizeof(dispatch::RowSource));
+
+std::uint64_t parameters_hash(const BufferOptions& o, bool weights) {
+  std::uint64_t hash = 0x736875'6e74U;
+  for (const std::int64_t value : {std::int64_t{o.experts},
+                                   std::int64_t{o.topk},
+                                   o.hidden,
+                                   std::int64_t{o.chunk_tokens},
+                                   static_cast<std::int64_t>(o.dtype),
+                                   static_cast<std::int64_t>(weights)}) {
+    hash = Random::mix(hash ^ static_cast<std::uint64_t>(value));
+  }
+  return hash;
+}
+
+std::int64_t records_of_chunk(const plan::Plan& plan, int peer, std::int64_t chunk) {
+  return std::min<std::int64_t>(plan.chunk_tokens,
+                                plan.records(peer) - chunk * plan.chunk_tokens);
+}
+
+}  // namespace
+
+std::int64_t HandleState::total_rows() const {
+  return std::accumulate(rows_from.begin(), rows_from.end(), std::int64_t{0});
+}
+
+Result<void*> BufferState::allocate(std::size_t bytes) {
+  auto offset = allocator_.allocate(bytes);
+  if (!offset) return Unexpected(std::move(offset).error());
+  return static_cast<void*>(view_.heap + *offset);
+}
+
+void BufferState::release(void* pointer) {
+  if (pointer != nullptr && in_heap(pointer, 1)) allocator_.release(offset_of(pointer));
+}
+
+bool BufferState::in_heap(const void* pointer, std::size_t bytes) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(pointer);
+  const auto begin = reinterpret_cast<std::uintptr_t>(view_.heap) + view_.layout.user;
+  const auto end = reinterpret_cast<std::uintptr_t>(view_.heap) + heap_->size();
+  return at >= begin && at <= end && bytes <= end - at;
+}
+
+std::size_t BufferState::offset_of(const void* pointer) const {
+  return static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - view_.heap);
+}
+
+Status BufferState::status() const {
+  if (auto error = failure_.error()) return Unexpected(std::move(*error));
+  return {};
+}
+
+Status BufferState::wait(const HandleState& handle) {
+  workers_->wait_finished(handle.last_op);
+  return status();
+}
+
+Result<memory::Posting> BufferState::place_output(const DispatchOutput& output,
+                                                  Operation& operation) {
+  if (output.capacity < 0) return usage_error("capacity {} is not allowed", output.capacity);
+  if (output.rows == nullptr && output.capacity > 0) {
+    return usage_error("an output of {} rows needs memory for them", output.capacity);
+  }
+  const auto capacity = static_cast<std::size_t>(output.capacity);
+  const auto topk = static_cast<std::size_t>(options_.topk);
+  memory::Posting posting;
+  posting.capacity_rows = capacity;
+  const auto place = [&](const void* wanted, std::size_t bytes, bool& bounce) -> Result<std::size_t> {
+    if (wanted == nullptr) return dispatch::kNoOffset;
+    bounce = !in_heap(wanted, bytes);
+    if (!bounce) return offset_of(wanted);
+    auto at = allocator_.allocate(bytes);
+    if (at) operation.bounced.push_back(*at);
+    return at;
+  };
+  struct Part {
+    const void* pointer;
+    std::size_t bytes;
+    std::uint64_t* offset;
+  };
+  const Part parts[] = {
+      {output.rows, capacity * record_.hidden_bytes, &posting.rows_offset},
+      {output.ids, capacity * topk * sizeof(std::int32_t), &posting.ids_offset},
+      {output.weights, capacity * topk * sizeof(float), &posting.weights_offset},
+      {output.origins, capacity * sizeof(RowOrigin), &posting.sources_offset}};
+  bool bounced[4] = {};
+  for (int i = 0; i < 4; ++i) {
+    auto at = place(parts[i].pointer, parts[i].bytes, bounced[i]);
+    if (!at) {
+      reclaim(operation);
+      return Unexpected(std::move(at).error());
+    }
+    *parts[i].offset = *at;
+  }
+  operation.copy_out.rows = bounced[0] ? output.rows : nullptr;
+  operation.copy_out.ids = bounced[1] ? output.ids : nullptr;
+  operation.copy_out.weights = bounced[2] ? output.weights : nullptr;
+  operation.copy_out.origins = bounced[3] ? output.origins : nullptr;
+  operation.copy_out.capacity = output.capacity;
+  return posting;
+}
+
+Result<std::shared_ptr<HandleState>> BufferState::dispatch(const DispatchInput& input,
+                                                           const DispatchOutput& output) {
+  SHUNT_TRY(status());
+  if (input.tokens < 0 || input.tokens > options_.max_tokens) {
+    return usage_error("{} tokens are not allowed; 0 to max_tokens {}",
+                       input.tokens,
+                       options_.max_tokens);
+  }
+  if (input.tokens > 0 && (input.rows == nullptr || input.ids == nullptr)) {
+    return usage_error("{} tokens need rows and ids", input.tokens);
+  }
+  auto handle = std::make_shared<HandleState>();
+  handle->buffer = shared_from_this();
+  handle->has_weights = input.weights != nullptr;
+  handle->routing.tokens = input.tokens;
+  handle->routing.topk = options_.topk;
+  handle->routing.experts = options_.experts;
+  const auto slots = static_cast<std::size_t>(input.tokens) * static_cast<std::size_t>(options_.topk);
+  handle->routing.ids.assign(input.ids, input.ids + slots);
+  if (input.weights != nullptr) {
+    handle->routing.weights.assign(input.weights, input.weights + slots);
+  }
+  auto plan = plan::make_plan(handle->routing.view(),
+                              view_.shape,
+                              view_.rank,
+                              {options_.experts, options_.chunk_tokens});
+  if (!plan) return Unexpected(std::move(plan).error());
+  handle->plan = std::move(*plan);
+  const auto peers = static_cast<std::size_t>(view_.peers());
+  const auto locals = static_cast<std::size_t>(view_.shape.ranks_per_node);
+  handle->row_base.resize(static_cast<std::size_t>(view_.shape.nodes) * locals);
+  handle->serve_begin.assign(peers + 1, 0);
+  handle->records_from.assign(peers, 0);
+  handle->rows_from.assign(static_cast<std::size_t>(view_.shape.world), 0);
+  handle->forward_count = peers * static_cast<std::size_t>(options_.max_tokens) *
+                          static_cast<std::size_t>(handle->plan.fanout);
+  handle->forward_rows =
+      std::make_unique_for_overwrite<plan::RowRef[]>(handle->forward_count);
+  for (int p = 0; p < view_.peers(); ++p) {
+    for (std::int64_t c = 0; c < handle->plan.chunks(p); ++c) {
+      handle->pending.push_back(static_cast<std::uint32_t>(records_of_chunk(handle->plan, p, c)));
+    }
+  }
+  SHUNT_TRY(issue_dispatch(handle, input.rows, output, false));
+  return handle;
+}
+
+Status BufferState::replay(const std::shared_ptr<HandleState>& handle,
+                           const void* rows,
+                           const DispatchOutput& output) {
+  SHUNT_TRY(status());
+  if (handle->plan.tokens > 0 && rows == nullptr) {
+    return usage_error("{} tokens need rows", handle->plan.tokens);
+  }
+  return issue_dispatch(handle, rows, output, true);
+}
+
+Status BufferState::issue_dispatch(const std::shared_ptr<HandleState>& handle,
+                                   const void* rows,
+                                   const DispatchOutput& output,
+                                   bool cached) {
+  auto operation = std::make_unique<Operation>();
+  auto posting = place_output(output, *operation);
+  if (!posting) return Unexpected(std::move(posting).error());
+  operation->kind = Operation::Kind::kDispatch;
+  operation->handle = handle;
+  dispatch::DispatchArgs& args = operation->dispatch;
+  fill_plan(args, *handle);
+  args.cached = cached;
+  args.exchange = cached ? 0 : exchanges_++;
+  args.hash = parameters_hash(options_, handle->has_weights);
+  args.rows = static_cast<const std::byte*>(rows);
+  args.output = *posting;
+  handle->capacity = output.capacity;
+  issue(std::move(operation));
+  return {};
+}
+
+void BufferState::fill_plan(dispatch::DispatchArgs& args, HandleState& handle) const {
+  const plan::Plan& plan = handle.plan;
+  args.layout = record_;
+  args.layout.has_weights = handle.has_weights;
+  args.experts_per_rank = plan.experts_per_rank;
+  args.fanout = plan.fanout;
+  args.ids = handle.routing.ids.data();
+  args.weights = handle.has_weights ? handle.routing.weights.data() : nullptr;
+  args.rows_to_rank = plan.rows_to_rank.data();
+  args.send_begin = plan.send_begin.data();
+  args.send_tokens = plan.send_tokens.data();
+  args.chunk_begin = plan.chunk_begin.data();
+  args.chunk_prefix = plan.chunk_prefix.data();
+  args.own_tokens = plan.own_tokens.data();
+  args.own_rows = plan.own_rows.data();
+  args.own_count = static_cast<std::int64_t>(plan.own_tokens.size());
+  args.maps = {handle.row_base.data(),
+               handle.serve_begin.data(),
+               handle.records_from.data(),
+               handle.rows_from.data(),
+               handle.forward_rows.get(),
+               options_.max_tokens};
+  args.count_scratch = const_cast<std::int32_t*>(count_scratch_.data());
+  args.receive_scratch = const_cast<std::int32_t*>(receive_scratch_.data());
+}
+
+Status BufferState::combine(const std::shared_ptr<HandleState>& handle,
+                            const CombineBuffers& buffers) {
+  SHUNT_TRY(status());
+  if (handle->plan.tokens > 0 && buffers.output == nullptr) {
+    return usage_error("{} tokens need an output", handle->plan.tokens);
+  }
+  auto operation = std::make_unique<Operation>();
+  const auto capacity = static_cast<std::size_t>(handle->capacity);
+  const std::size_t bytes = capacity * record_.hidden_bytes;
+  combine::CombineArgs& args = operation->combine;
+  args.input.capacity_rows = buffers.rows != nullptr ? capacity : 0;
+  if (buffers.rows != nullptr && !in_heap(buffers.rows, bytes)) {
+    auto at = allocator_.allocate(bytes);
+    if (!at) return Unexpected(std::move(at).error());
+    operation->bounced.push_back(*at);
+    operation->copy_in = static_cast<const std::byte*>(buffers.rows);
+    args.input.rows_offset = *at;
+  } else if (buffers.rows != nullptr) {
+    args.input.rows_offset = offset_of(buffers.rows);
+  }
+  operation->kind = Operation::Kind::kCombine;
+  operation->handle = handle;
+  const plan::Plan& plan = handle->plan;
+  args.hidden = static_cast<std::uint64_t>(options_.hidden);
+  args.row_type = options_.dtype;
+  args.types = {wire_dtype(), options_.dtype};
+  args.wire_stride = wire_stride_;
+  args.chunk_tokens = options_.chunk_tokens;
+  args.fanout = plan.fanout;
+  args.output = static_cast<std::byte*>(buffers.output);
+  args.tokens = plan.tokens;
+  args.send_begin = plan.send_begin.data();
+  args.chunk_begin = plan.chunk_begin.data();
+  args.copies_begin = plan.copies_begin.data();
+  args.copies = plan.copies.data();
+  args.own_rows = plan.own_rows.data();
+  dispatch::DispatchArgs maps;
+  fill_plan(maps, *handle);
+  args.maps = maps.maps;
+  args.pending = handle->pending.data();
+  args.terms = terms_.data();
+  args.terms_region = terms_.size() / 3;
+  args.max_terms = plan.fanout + view_.shape.nodes;
+  issue(std::move(operation));
+  return {};
+}
+
+void BufferState::issue(std::unique_ptr<Operation> operation) {
+  operation->op = next_op_++;
+  operation->dispatch.op = operation->op;
+  operation->combine.op = operation->op;
+  operation->handle->last_op = operation->op + 1;
+  workers_->wait_for_room();
+  const std::unique_ptr<Operation> ended = workers_->issue(std::move(operation));
+  if (ended != nullptr) reclaim(*ended);
+}
+
+void BufferState::reclaim(const Operation& operation) {
+  for (const std::size_t offset : operation.bounced) allocator_.release(offset);
+}
+
+void BufferState::copy_out(const Operation& operation, exec::cpu::CpuExec& exec) {
+  const DispatchOutput& to = operation.copy_out;
+  if (to.rows == nullptr && to.ids == nullptr && to.weights == nullptr && to.origins == nullptr) {
+    return;
+  }
+  const exec::SpanScope phase(
+      exec,
+      {record::Phase::kDispatchOutputCopy, record::WaitReason::kNone, -1, -1},
+      record::SpanKind::kPhase);
+  const auto rows = static_cast<std::size_t>(
+      std::min(operation.handle->total_rows(), to.capacity));
+  const auto topk = static_cast<std::size_t>(options_.topk);
+  const memory::Posting& from = operation.dispatch.output;
+  const auto copy = [&](void* target, std::uint64_t offset, std::size_t row_bytes) {
+    if (target == nullptr || rows == 0) return;
+    exec.copy(static_cast<std::byte*>(target), view_.heap + offset, rows * row_bytes);
+  };
+  copy(to.rows, from.rows_offset, record_.hidden_bytes);
+  copy(to.ids, from.ids_offset, topk * sizeof(std::int32_t));
+  copy(to.weights, from.weights_offset, topk * sizeof(float));
+  copy(to.origins, from.sources_offset, sizeof(RowOrigin));
+}
+
+void BufferState::copy_in(const Operation& operation, exec::cpu::CpuExec& exec) {
+  if (operation.copy_in == nullptr) return;
+  const auto rows = static_cast<std::size_t>(
+      std::min(operation.handle->total_rows(), operation.handle->capacity));
+  const exec::WaitSite site{record::Phase::kCombineSync, record::WaitReason::kNone, -1, -1};
+  exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
+  copy.add_bytes(rows * record_.hidden_bytes);
+  if (rows == 0) return;
+  exec.copy(view_.heap + operation.combine.input.rows_offset,
+            operation.copy_in,
+            rows * record_.hidden_bytes);
+}
+
+void BufferState::run_block(Operation& operation, Role role, exec::cpu::CpuExec& exec) {
+  const bool dispatching = operation.kind == Operation::Kind::kDispatch;
+  switch (role) {
+    case Role::kSend:
+      if (dispatching) {
+        dispatch::dispatch_send(exec, operation.dispatch);
+      } else {
+        combine::combine_inter(exec, operation.combine);
+      }
+      return;
+    case Role::kReceive:
+      if (dispatching) {
+        dispatch::dispatch_receive(exec, operation.dispatch);
+      } else {
+        combine::combine_all(exec, operation.combine);
+      }
+      return;
+    case Role::kIntra: break;
+  }
+  exec::SpanScope whole(exec,
+                        {dispatching ? record::Phase::kDispatch : record::Phase::kCombine,
+                         record::WaitReason::kNone,
+                         -1,
+                         -1},
+                        record::SpanKind::kPhase);
+  if (dispatching) {
+    if (dispatch::dispatch_intra(exec, operation.dispatch)) copy_out(operation, exec);
+    return;
+  }
+  if (exec.block() == 0) {
+    if (!enter_operation(exec, record::Phase::kCombineSync)) return;
+    copy_in(operation, exec);
+  }
+  (void)combine::combine_intra(exec, operation.combine);
+}
+
+}  // namespace shunt::engine

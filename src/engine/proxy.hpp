@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The progress thread of a rank. in: descriptors from the blocks, events from the fabric → out: puts,
+// credits, flags; heartbeats and the verdict on peers that have fallen silent. Owns the fabric.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "exec/cpu/descriptor_ring.hpp"
+#include "exec/failure.hpp"
+#include "exec/rank_view.hpp"
+#include "fabric/fabric.hpp"
+#include "fabric/signal.hpp"
+#include "record/lane.hpp"
+
+namespace shunt::engine {
+
+/// Words of a kControl signal, in its lap.
+enum class ControlCode : std::uint8_t {
+  kGoodbye = 1,   ///< slot = source index: no more operations from here.
+  kPeerLost = 2,  ///< slot = rank that has fallen silent.
+  kFailed = 3,    ///< slot = rank whose operation failed.
+};
+
+/// An abort word: code in the upper half, rank + 1 in the lower.
+[[nodiscard]] constexpr std::uint64_t abort_word(ControlCode code, int rank) {
+  return (static_cast<std::uint64_t>(code) << 32) | static_cast<std::uint32_t>(rank + 1);
+}
+
+struct ProxyOptions {
+  exec::RankView rank;
+  std::unique_ptr<fabric::Fabric> fabric;  ///< Null in a world of one node.
+  exec::FailureBox* failure = nullptr;
+  record::Lane* lane = nullptr;  ///< Null: recording off.
+  int qps = 1;                   ///< For data; queue pair `qps` carries credits and heartbeats.
+  std::uint64_t heartbeat_ns = 1'000'000'000;  ///< Silence after which a peer is lost.
+};
+
+/// Counters of the progress thread, for run.json and reports.
+struct ProxyStats {
+  std::uint64_t puts = 0;
+  std::uint64_t credits = 0;
+  std::uint64_t heartbeats = 0;
+  std::uint64_t stale_signals = 0;  ///< Duplicates and overtaken messages, ignored.
+  std::uint64_t busy_ns = 0;        ///< CPU time of the thread.
+};
+
+class Proxy {
+ public:
+  /// Descriptors outstanding never exceed the credits and landing slots of all channels.
+  explicit Proxy(ProxyOptions options);
+  ~Proxy();
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  void start();
+  /// Says goodbye, serves peers until they have said it too (bounded by twice the heartbeat time;
+  /// not at all after a failure), and ends the thread.
+  void stop();
+
+  [[nodiscard]] exec::cpu::DescriptorRing& ring() { return ring_; }
+  [[nodiscard]] std::atomic<bool>& sleeps() { return sleeps_; }
+  /// Any thread.
+  void wake();
+
+  /// This rank cannot go on: keeps the first error, tells node peers and rail peers. Any thread.
+  void fail(Error error, ControlCode code, int rank);
+  /// A node peer has set this rank's abort word. Any thread.
+  void absorb_abort(std::uint64_t word);
+
+  [[nodiscard]] const ProxyStats& stats() const { return stats_; }
+
+ private:
+  struct Flight;   // A put between descriptor and completion.
+  struct Channel;  // Both directions of a (kind, peer).
+
+  void run();
+  bool take_descriptors();
+  void enqueue_put(const exec::Descriptor& descriptor);
+  bool post_pending();
+  bool post_credits(bool idle);
+  bool take_events();
+  void on_arrival(const fabric::Event& event);
+  void on_data(const fabric::Signal& signal, const fabric::Event& event);
+  void on_credit(const fabric::Signal& signal);
+  void on_control(const fabric::Signal& signal);
+  void on_completion(const fabric::Event& event);
+  void on_fabric_failure(const fabric::Event& event);
+  void heartbeat(std::uint64_t now);
+  void check_peers(std::uint64_t now);
+  void send_abort();
+  void say_goodbye();
+  void rest(std::uint64_t now);
+  bool send_immediate(int peer, const fabric::Signal& signal);
+  Channel& channel(int kind, std::uint32_t peer);
+  [[nodiscard]] bool all_gone() const;
+
+  ProxyOptions options_;
+  exec::cpu::DescriptorRing ring_;
+  std::vector<Channel> channels_;          // [3][peers]
+  std::vector<Flight> flights_[3];         // [peers][capacity]
+  std::vector<fabric::Put> pending_;       // Ring of puts that the fabric has not taken.
+  std::uint64_t pending_head_ = 0;
+  std::uint64_t pending_tail_ = 0;
+  std::vector<std::uint32_t> dirty_;       // Channels with credits to tell.
+  std::vector<std::uint32_t> my_index_;    // [peers]: this rank's index at that peer.
+  std::vector<std::uint64_t> heard_ns_;    // [peers]
+  std::vector<std::uint8_t> rail_gone_;    // [peers]
+  std::vector<std::uint64_t> beat_seen_;   // [ranks_per_node]
+  std::vector<std::uint64_t> beat_ns_;
+  std::uint64_t next_beat_ns_ = 0;
+  std::uint64_t last_check_ns_ = 0;
+  bool ring_needed_ = false;
+  bool abort_sent_ = false;
+  bool goodbye_sent_ = false;
+  int quiet_rounds_ = 0;
+  ProxyStats stats_;
+
+  std::atomic<bool> sleeps_{false};
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint32_t> wake_word_{0};
+  std::atomic<std::uint64_t> abort_{0};  // What send_abort() tells.
+  std::thread thread_;
+};
+
+}  // namespace shunt::engine
