@@ -13,8 +13,8 @@
 //   buffer->combine(*handle, {.rows = y, .output = sums});
 //   handle->wait();
 //
-// Contract: all ranks issue the same sequence of operations on a Buffer. Calls on one Buffer and its
-// handles come from one thread at a time. Nothing here throws.
+// Contract: all ranks issue the same sequence of operations on a Buffer. Calls on one Buffer and
+// its handles come from one thread at a time. Nothing here throws.
 #pragma once
 
 #include <cstddef>
@@ -74,31 +74,32 @@ class World {
 
 /// Everything that all ranks must agree on (compared at creation), and how this rank runs it.
 struct BufferOptions {
-  int ranks_per_node = 1;       ///< Ranks that reach each other's memory; divides the world.
-  int experts = 1;              ///< Of the world; expert e lives on rank e / (experts / world).
-  int topk = 1;                 ///< Slots per token, ≥ 1.
-  std::int64_t hidden = 0;      ///< Elements per row; hidden · size_of(dtype) a multiple of 16 bytes.
-  DType dtype = DType::kBF16;   ///< Of rows, in and out.
+  int ranks_per_node = 1;   ///< Ranks that reach each other's memory; divides the world.
+  int experts = 1;          ///< Of the world; expert e lives on rank e / (experts / world).
+  int topk = 1;             ///< Slots per token, ≥ 1.
+  std::int64_t hidden = 0;  ///< Elements per row; hidden · size_of(dtype) a multiple of 16 bytes.
+  DType dtype = DType::kBF16;       ///< Of rows, in and out.
   std::optional<DType> wire_dtype;  ///< Of combine's partial sums; default: dtype.
-  std::int64_t max_tokens = 0;  ///< Most tokens of any rank in one dispatch.
-  int chunk_tokens = 64;        ///< Records per put, ≥ 1.
-  int credits = 8;              ///< Landing slots per source and direction, ≥ 1.
-  int qps = 1;                  ///< Queue pairs per peer for data, ≥ 1.
-  int rdma_blocks = 1;          ///< Blocks (CPU: threads) that send, and as many that receive.
-  int blocks = 1;               ///< Blocks that work inside the node.
+  std::int64_t max_tokens = 0;      ///< Most tokens of any rank in one dispatch.
+  bool weights = true;              ///< Whether weights travel beside the rows.
+  int chunk_tokens = 64;            ///< Records per put, ≥ 1.
+  int credits = 8;                  ///< Landing slots per source and direction, ≥ 1.
+  int qps = 1;                      ///< Queue pairs per peer for data, ≥ 1.
+  int rdma_blocks = 1;              ///< Blocks (CPU: threads) that send, and as many that receive.
+  int blocks = 1;                   ///< Blocks that work inside the node.
   std::size_t heap_bytes = std::size_t{256} << 20;  ///< For allocate(), per rank.
-  std::string provider;         ///< libfabric provider; empty: tcp.
-  std::string bind_address;     ///< Of this rank's NIC, where the provider names ranks by address.
+  std::string provider;                             ///< libfabric provider; empty: tcp.
+  std::string bind_address;  ///< Of this rank's NIC, where the provider names ranks by address.
   std::uint64_t deadline_ns = 30'000'000'000;  ///< Of every single wait.
   std::uint64_t heartbeat_ns = 1'000'000'000;  ///< Silence after which a rank counts as lost.
 };
 
 /// Input of a dispatch: this rank's tokens. Borrowed until Handle::wait() returns.
 struct DispatchInput {
-  const void* rows = nullptr;           ///< [tokens][hidden] of dtype.
-  std::int64_t tokens = 0;              ///< 0 … max_tokens; ranks may differ.
-  const std::int32_t* ids = nullptr;    ///< [tokens][topk]: experts, −1 = none.
-  const float* weights = nullptr;       ///< [tokens][topk]; null on all ranks or on none.
+  const void* rows = nullptr;         ///< [tokens][hidden] of dtype.
+  std::int64_t tokens = 0;            ///< 0 … max_tokens; ranks may differ.
+  const std::int32_t* ids = nullptr;  ///< [tokens][topk]: experts, −1 = none.
+  const float* weights = nullptr;     ///< [tokens][topk]; null if BufferOptions::weights is off.
 };
 
 /// Where a received row comes from.
@@ -111,18 +112,18 @@ struct RowOrigin {
 /// from Buffer::allocate() is written in place; any other is filled by a copy at the end. Null
 /// arrays other than `rows` are left out.
 struct DispatchOutput {
-  void* rows = nullptr;              ///< [capacity][hidden] of dtype.
-  std::int32_t* ids = nullptr;       ///< [capacity][topk]: local experts, −1 for other ranks' slots.
-  float* weights = nullptr;          ///< [capacity][topk]: 0 for other ranks' slots.
-  RowOrigin* origins = nullptr;      ///< [capacity]
-  std::int64_t capacity = 0;         ///< Rows. Rows that do not fit are dropped from the end and
-                                     ///< reported by Received::overflow; combine leaves them out.
+  void* rows = nullptr;          ///< [capacity][hidden] of dtype.
+  std::int32_t* ids = nullptr;   ///< [capacity][topk]: local experts, −1 for other ranks' slots.
+  float* weights = nullptr;      ///< [capacity][topk]: 0 for other ranks' slots.
+  RowOrigin* origins = nullptr;  ///< [capacity]
+  std::int64_t capacity = 0;     ///< Rows. Rows that do not fit are dropped from the end and
+                                 ///< reported by Received::overflow; combine leaves them out.
 };
 
 /// What a finished dispatch has delivered to this rank.
 struct Received {
-  std::int64_t rows = 0;      ///< Rows in the output: at most its capacity.
-  std::int64_t overflow = 0;  ///< Rows that did not fit.
+  std::int64_t rows = 0;                ///< Rows in the output: at most its capacity.
+  std::int64_t overflow = 0;            ///< Rows that did not fit.
   std::vector<std::int64_t> rows_from;  ///< By source rank, overflow included.
 };
 
@@ -130,7 +131,7 @@ struct Received {
 struct CombineBuffers {
   const void* rows = nullptr;  ///< [received rows][hidden] of dtype: the experts' outputs, weights
                                ///< applied. Read in place if from Buffer::allocate().
-  void* output = nullptr;      ///< [tokens][hidden] of dtype: sums; zeros for tokens without expert.
+  void* output = nullptr;  ///< [tokens][hidden] of dtype: sums; zeros for tokens without expert.
 };
 
 /// A routing that has been dispatched: plan, counts and maps. Keeps its Buffer's state alive.

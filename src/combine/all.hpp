@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Phase combine_all. in: landed partials and the own node's rows → out: the final sum of every token
-// that has a remote partial, in token order, so that landing slots come free in order.
+// Phase combine_all. in: landed partials and the own node's rows → out: the final sum of every
+// token that has a remote partial, in token order, so that landing slots come free in order.
 #pragma once
 
 #include "combine/inter.hpp"
@@ -20,16 +20,14 @@ template <exec::Executor Exec>
   const std::int32_t chunk = copy.record / args.chunk_tokens;
   const std::uint64_t sequence =
       rank.received[kCombineKind][peer] + static_cast<std::uint64_t>(chunk);
-  const exec::WaitSite site{record::Phase::kCombineAll,
-                            record::WaitReason::kArrival,
-                            rank.rail_rank(peer),
-                            chunk};
-  if (!exec.wait_until(arrival_word(rank, kCombineKind, peer, sequence), sequence + 1, site)) {
+  const exec::WaitSite site{
+      record::Phase::kCombineAll, record::WaitReason::kArrival, rank.rail_rank(peer), chunk};
+  if (!exec.wait_until(
+          shunt::exec::arrival_word(rank, kCombineKind, peer, sequence), sequence + 1, site)) {
     return false;
   }
-  const std::byte* slot =
-      rank.heap +
-      rank.layout.landing_slot(kCombineKind, static_cast<std::uint32_t>(peer), sequence);
+  const std::byte* slot = rank.heap + rank.layout.landing_slot(
+                                          kCombineKind, static_cast<std::uint32_t>(peer), sequence);
   const auto* header = reinterpret_cast<const ChunkHeader*>(slot);
   if (header->op != args.op || header->source != site.peer || header->chunk != chunk) {
     exec.fail_chunk(site, header->op, header->chunk);
@@ -53,12 +51,13 @@ void release_partials(Exec& exec, const CombineArgs& args, std::int64_t token) {
     const std::int32_t chunk = copy.record / args.chunk_tokens;
     std::uint32_t* pending = args.pending + args.chunk_begin[peer] + chunk;
     if (exec.subtract(pending, 1) != 0) continue;
-    *pending = static_cast<std::uint32_t>(records_in(
-        args.send_begin[peer + 1] - args.send_begin[peer], chunk, args.chunk_tokens));
-    release_slot(exec,
-                 kCombineKind,
-                 peer,
-                 rank.received[kCombineKind][peer] + static_cast<std::uint64_t>(chunk));
+    *pending = static_cast<std::uint32_t>(
+        records_in(args.send_begin[peer + 1] - args.send_begin[peer], chunk, args.chunk_tokens));
+    shunt::exec::release_slot(
+        exec,
+        kCombineKind,
+        peer,
+        rank.received[kCombineKind][peer] + static_cast<std::uint64_t>(chunk));
   }
 }
 
@@ -73,12 +72,11 @@ template <exec::Executor Exec>
   for (std::int64_t c = args.copies_begin[token]; c < args.copies_begin[token + 1]; ++c) {
     const plan::NodeCopy& copy = args.copies[c];
     if (copy.node == rank.node) {
-      used += add_node_rows(
-          rank,
-          args,
-          args.own_rows + static_cast<std::int64_t>(copy.record) * args.fanout,
-          args.maps.row_base + rank.node * rank.shape.ranks_per_node,
-          terms + used);
+      used += add_node_rows(rank,
+                            args,
+                            args.own_rows + static_cast<std::int64_t>(copy.record) * args.fanout,
+                            args.maps.row_base + rank.node * rank.shape.ranks_per_node,
+                            terms + used);
     } else if (!add_partial(exec, args, copy, terms[used++])) {
       return false;
     }
@@ -103,7 +101,7 @@ template <exec::Executor Exec>
 void combine_all(Exec& exec, const CombineArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kAll = record::Phase::kCombineAll;
-  if (!enter_operation(exec, kAll)) return;
+  if (!shunt::exec::enter_operation(exec, kAll)) return;
   exec::SpanScope phase(exec, {kAll, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
   if (!dispatch::await_postings(exec, rank.layout.combine_postings, kAll)) return;
   exec::SumTerm* terms = my_terms(exec, args, Region::kAll);

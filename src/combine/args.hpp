@@ -21,12 +21,12 @@ struct CombineArgs {
   std::uint64_t op = 0;
   std::uint64_t hidden = 0;  ///< Elements of a row.
   DType row_type = DType::kBF16;
-  exec::SumTypes types;            ///< partial = wire type.
-  std::uint64_t wire_stride = 0;   ///< Bytes of a partial row, a multiple of 16.
+  exec::SumTypes types;           ///< partial = wire type.
+  std::uint64_t wire_stride = 0;  ///< Bytes of a partial row, a multiple of 16.
   int chunk_tokens = 64;
   int fanout = 1;
-  memory::Posting input;           ///< rows_offset and capacity_rows of this rank's expert outputs.
-  std::byte* output = nullptr;     ///< [tokens][hidden] of types.output.
+  memory::Posting input;        ///< rows_offset and capacity_rows of this rank's expert outputs.
+  std::byte* output = nullptr;  ///< [tokens][hidden] of types.output.
 
   std::int64_t tokens = 0;  // The Plan, see there.
   const std::int64_t* send_begin = nullptr;
@@ -36,12 +36,13 @@ struct CombineArgs {
   const plan::RowRef* own_rows = nullptr;
 
   dispatch::HandleMaps maps;
-  std::uint32_t* pending = nullptr;         ///< [chunks]: tokens that still need a landed chunk;
-                                            ///< returns to its start value by itself.
-  exec::SumTerm* terms = nullptr;           ///< [role blocks][warps][max_terms], scratch; intra role,
-                                            ///< send role and receive role one region each.
-  std::uint64_t terms_region = 0;           ///< Terms of one role's region.
-  int max_terms = 1;                        ///< nodes + fanout.
+  std::uint32_t* pending = nullptr;      ///< [chunks]: tokens that still need a landed chunk;
+                                         ///< returns to its start value by itself.
+  std::int32_t* send_scratch = nullptr;  ///< [send blocks][peers].
+  exec::SumTerm* terms = nullptr;        ///< [role blocks][warps][max_terms], scratch; intra role,
+                                         ///< send role and receive role one region each.
+  std::uint64_t terms_region = 0;        ///< Terms of one role's region.
+  int max_terms = 1;                     ///< nodes + fanout.
 };
 static_assert(std::is_trivially_copyable_v<CombineArgs>);
 

@@ -21,14 +21,10 @@ inline constexpr int kCombineKind = static_cast<int>(fabric::SignalKind::kCombin
 
 /// Sums the rows of one chunk into its staging slot; returns the bytes to put.
 template <exec::Executor Exec>
-std::uint32_t reduce_chunk(Exec& exec,
-                           const CombineArgs& args,
-                           int peer,
-                           std::int64_t chunk,
-                           std::byte* slot) {
+std::uint32_t reduce_chunk(
+    Exec& exec, const CombineArgs& args, int peer, std::int64_t chunk, std::byte* slot) {
   const exec::RankView& rank = exec.rank();
-  const std::int32_t records =
-      records_in(args.maps.records_from[peer], chunk, args.chunk_tokens);
+  const std::int32_t records = records_in(args.maps.records_from[peer], chunk, args.chunk_tokens);
   const auto bytes = static_cast<std::uint32_t>(
       sizeof(ChunkHeader) + static_cast<std::uint64_t>(records) * args.wire_stride);
   if (exec.block_leader()) {
@@ -62,27 +58,36 @@ template <exec::Executor Exec>
 void combine_inter(Exec& exec, const CombineArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kInter = record::Phase::kCombineInterNode;
-  if (!enter_operation(exec, kInter)) return;
+  if (!shunt::exec::enter_operation(exec, kInter)) return;
   exec::SpanScope phase(
       exec, {kInter, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
   if (!dispatch::await_postings(exec, rank.layout.combine_postings, kInter)) return;
-  const bool all = for_my_chunks(
-      exec, args.maps.serve_begin, rank.peers(), rank.node, [&](int peer, std::int64_t chunk) {
-        const std::uint64_t sequence =
-            rank.sent[kCombineKind][peer] + static_cast<std::uint64_t>(chunk);
-        const exec::WaitSite site{
-            kInter, record::WaitReason::kNone, rank.rail_rank(peer), static_cast<int>(chunk)};
-        if (!await_staging(exec, kCombineKind, peer, sequence, site)) return false;
-        const std::uint32_t bytes = reduce_chunk(
-            exec,
-            args,
-            peer,
-            chunk,
-            rank.heap + rank.layout.staging_slot(
-                            kCombineKind, static_cast<std::uint32_t>(peer), sequence));
-        if (!await_credit(exec, kCombineKind, peer, sequence, site)) return false;
+  const auto sequence_of = [&](int peer, std::int64_t chunk) {
+    return rank.sent[kCombineKind][peer] + static_cast<std::uint64_t>(chunk);
+  };
+  const auto site_of = [&](int peer, std::int64_t chunk) {
+    return exec::WaitSite{
+        kInter, record::WaitReason::kNone, rank.rail_rank(peer), static_cast<int>(chunk)};
+  };
+  const bool all = shunt::exec::for_ready_chunks(
+      exec,
+      args.maps.serve_begin,
+      args.send_scratch + exec.block() * rank.peers(),
+      rank.node,
+      [&](int peer, std::int64_t chunk) {
+        return shunt::exec::may_send(exec, kCombineKind, peer, sequence_of(peer, chunk));
+      },
+      [&](int peer, std::int64_t chunk) {
+        return shunt::exec::send_stall(
+            exec, kCombineKind, peer, sequence_of(peer, chunk), site_of(peer, chunk));
+      },
+      [&](int peer, std::int64_t chunk) {
+        const std::uint64_t sequence = sequence_of(peer, chunk);
+        const std::size_t slot =
+            rank.layout.staging_slot(kCombineKind, static_cast<std::uint32_t>(peer), sequence);
+        const std::uint32_t bytes = reduce_chunk(exec, args, peer, chunk, rank.heap + slot);
         phase.add_bytes(bytes);
-        post_slot(exec, kCombineKind, peer, sequence, bytes, site);
+        shunt::exec::post_slot(exec, kCombineKind, peer, sequence, bytes, site_of(peer, chunk));
         return true;
       });
   if (!all || !exec.last_to_arrive(exec::Word::kSendArrivals)) return;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Phases combine_sync, combine_sync_barrier, combine_intra_node and combine_release. in: this rank's
-// expert outputs → out: posted for the node peers; the tokens that only this node served, summed;
-// then: nobody reads this rank's rows any more. Block 0 posts.
+// Phases combine_sync, combine_sync_barrier, combine_intra_node and combine_release. in: this
+// rank's expert outputs → out: posted for the node peers; the tokens that only this node served,
+// summed; then: nobody reads this rank's rows any more. Block 0 posts.
 #pragma once
 
 #include "combine/all.hpp"
@@ -25,10 +25,11 @@ template <exec::Executor Exec>
     }
   }
   for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
-    exec.signal(l,
-                rank.peer_word(
-                    l, rank.layout.read_done + static_cast<std::size_t>(rank.local) * memory::kLine),
-                args.op + 1);
+    exec.signal(
+        l,
+        rank.peer_word(
+            l, rank.layout.read_done + static_cast<std::size_t>(rank.local) * memory::kLine),
+        args.op + 1);
   }
   if (!dispatch::await_peers(exec, rank.layout.read_done, kRelease)) return false;
   for (int p = 0; p < rank.peers(); ++p) {
@@ -44,7 +45,7 @@ template <exec::Executor Exec>
 bool combine_intra(Exec& exec, const CombineArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kIntra = record::Phase::kCombineIntraNode;
-  if (!enter_operation(exec, kIntra)) return false;
+  if (!shunt::exec::enter_operation(exec, kIntra)) return false;
   if (exec.block() == 0 && exec.warp() == 0) {
     const exec::SpanScope phase(exec,
                                 {record::Phase::kCombineSync, record::WaitReason::kNone, -1, -1},

@@ -12,9 +12,9 @@ enum class Region : std::uint64_t { kIntra = 0, kInter = 1, kAll = 2 };
 /// This warp's scratch for the terms of one sum.
 template <exec::Executor Exec>
 [[nodiscard]] exec::SumTerm* my_terms(Exec& exec, const CombineArgs& args, Region region) {
-  const std::uint64_t warp = static_cast<std::uint64_t>(exec.block()) *
-                                 static_cast<std::uint64_t>(exec.warps()) +
-                             static_cast<std::uint64_t>(exec.warp());
+  const std::uint64_t warp =
+      static_cast<std::uint64_t>(exec.block()) * static_cast<std::uint64_t>(exec.warps()) +
+      static_cast<std::uint64_t>(exec.warp());
   return args.terms + static_cast<std::uint64_t>(region) * args.terms_region +
          warp * static_cast<std::uint64_t>(args.max_terms);
 }
@@ -33,9 +33,8 @@ template <exec::Executor Exec>
     const int local = refs[i].local;
     const auto row = static_cast<std::uint64_t>(refs[i].row + (base != nullptr ? base[local] : 0));
     if (row >= postings[local].capacity_rows) continue;
-    terms[used++] = {rank.windows[local] + postings[local].rows_offset + row * row_bytes,
-                     args.row_type,
-                     false};
+    terms[used++] = {
+        rank.windows[local] + postings[local].rows_offset + row * row_bytes, args.row_type, false};
   }
   if (used > 0) terms[used - 1].ends_partial = true;
   return used;

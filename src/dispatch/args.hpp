@@ -59,10 +59,10 @@ struct DispatchArgs {
   int experts_per_rank = 1;
   int fanout = 1;
 
-  const std::byte* rows = nullptr;         ///< [tokens][hidden_bytes]
-  const std::int32_t* ids = nullptr;       ///< [tokens][topk]
-  const float* weights = nullptr;          ///< [tokens][topk] or null.
-  memory::Posting output;                  ///< In this rank's heap; `ready` is ignored.
+  const std::byte* rows = nullptr;    ///< [tokens][hidden_bytes]
+  const std::int32_t* ids = nullptr;  ///< [tokens][topk]
+  const float* weights = nullptr;     ///< [tokens][topk] or null.
+  memory::Posting output;             ///< In this rank's heap; `ready` is ignored.
 
   const std::int32_t* rows_to_rank = nullptr;  // The Plan, see there.
   const std::int64_t* send_begin = nullptr;
@@ -75,6 +75,7 @@ struct DispatchArgs {
 
   HandleMaps maps;
   std::int32_t* count_scratch = nullptr;    ///< [ranks_per_node], of the block that counts.
+  std::int32_t* send_scratch = nullptr;     ///< [send blocks][peers].
   std::int32_t* receive_scratch = nullptr;  ///< [receive blocks][peers + ranks_per_node].
 };
 static_assert(std::is_trivially_copyable_v<DispatchArgs>);

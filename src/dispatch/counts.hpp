@@ -55,31 +55,27 @@ template <exec::Executor Exec>
   const exec::RankView& rank = exec.rank();
   for (int i = 0; i < rank.peers(); ++i) {
     const int peer = (rank.node + i) % rank.peers();
-    const exec::WaitSite site{record::Phase::kCountExchange,
-                              record::WaitReason::kNone,
-                              rank.rail_rank(peer),
-                              -1};
-    if (!await_staging(exec, kCountKind, peer, args.exchange, site)) return false;
+    const exec::WaitSite site{
+        record::Phase::kCountExchange, record::WaitReason::kNone, rank.rail_rank(peer), -1};
+    if (!shunt::exec::await_staging(exec, kCountKind, peer, args.exchange, site)) return false;
     auto* entry = reinterpret_cast<memory::CountEntry*>(
-        rank.heap + rank.layout.staging_slot(
-                        kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
+        rank.heap +
+        rank.layout.staging_slot(kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
     const int node = rank.shape.peer_node(rank.node, peer);
     memory::CountEntry counts;
     counts.op = args.op;
     counts.hash = args.hash;
     counts.records = static_cast<std::uint64_t>(args.send_begin[peer + 1] - args.send_begin[peer]);
     counts.source = rank.rank;
-    copy_entry(entry,
-               counts,
-               args.rows_to_rank + rank.shape.rank_of(node, 0),
-               rank.shape.ranks_per_node);
-    if (!await_credit(exec, kCountKind, peer, args.exchange, site)) return false;
-    post_slot(exec,
-              kCountKind,
-              peer,
-              args.exchange,
-              static_cast<std::uint32_t>(args.layout.count_message_bytes()),
-              site);
+    copy_entry(
+        entry, counts, args.rows_to_rank + rank.shape.rank_of(node, 0), rank.shape.ranks_per_node);
+    if (!shunt::exec::await_credit(exec, kCountKind, peer, args.exchange, site)) return false;
+    shunt::exec::post_slot(exec,
+                           kCountKind,
+                           peer,
+                           args.exchange,
+                           static_cast<std::uint32_t>(args.layout.count_message_bytes()),
+                           site);
   }
   return true;
 }
@@ -89,22 +85,21 @@ template <exec::Executor Exec>
 [[nodiscard]] bool forward_counts(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   for (int peer = 0; peer < rank.peers(); ++peer) {
-    const exec::WaitSite site{record::Phase::kCountExchange,
-                              record::WaitReason::kCounts,
-                              rank.rail_rank(peer),
-                              -1};
-    if (!exec.wait_until(
-            arrival_word(rank, kCountKind, peer, args.exchange), args.exchange + 1, site)) {
+    const exec::WaitSite site{
+        record::Phase::kCountExchange, record::WaitReason::kCounts, rank.rail_rank(peer), -1};
+    if (!exec.wait_until(shunt::exec::arrival_word(rank, kCountKind, peer, args.exchange),
+                         args.exchange + 1,
+                         site)) {
       return false;
     }
     const auto* entry = reinterpret_cast<const memory::CountEntry*>(
-        rank.heap + rank.layout.landing_slot(
-                        kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
+        rank.heap +
+        rank.layout.landing_slot(kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
     publish_counts(exec, args, *entry, reinterpret_cast<const std::int32_t*>(entry + 1));
     args.maps.records_from[peer] = static_cast<std::int64_t>(entry->records);
     args.maps.serve_begin[peer + 1] =
         args.maps.serve_begin[peer] + static_cast<std::int64_t>(args.layout.chunks(entry->records));
-    release_slot(exec, kCountKind, peer, args.exchange);
+    shunt::exec::release_slot(exec, kCountKind, peer, args.exchange);
   }
   return true;
 }
@@ -152,8 +147,7 @@ template <exec::Executor Exec>
     own.op = args.op;
     own.hash = args.hash;
     own.source = rank.rank;
-    publish_counts(
-        exec, args, own, args.rows_to_rank + rank.shape.rank_of(rank.node, 0));
+    publish_counts(exec, args, own, args.rows_to_rank + rank.shape.rank_of(rank.node, 0));
     if (!send_counts(exec, args) || !forward_counts(exec, args) || !derive_bases(exec, args)) {
       return false;
     }

@@ -20,7 +20,7 @@ template <exec::Executor Exec>
   const exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
   if (!exec.wait_until(rank.word(exec::Word::kBasesReady),
                        args.op + 1,
-                       {kIntra, record::WaitReason::kCounts, -1, -1}) ||
+                       {kIntra, record::WaitReason::kCounts, rank.rank, -1}) ||
       !await_postings(exec, rank.layout.dispatch_postings, kIntra)) {
     return false;
   }
@@ -45,23 +45,19 @@ template <exec::Executor Exec>
 
 /// Puts of one kind with sequences [begin, end): all have completed locally.
 template <exec::Executor Exec>
-[[nodiscard]] bool await_puts(Exec& exec,
-                              int kind,
-                              int peer,
-                              std::uint64_t begin,
-                              std::uint64_t end,
-                              record::Phase phase) {
+[[nodiscard]] bool await_puts(
+    Exec& exec, int kind, int peer, std::uint64_t begin, std::uint64_t end, record::Phase phase) {
   const std::uint32_t capacity = exec.rank().layout.capacity[kind];
   const std::uint64_t first = end - begin > capacity ? end - capacity : begin;
   for (std::uint64_t sequence = first; sequence < end; ++sequence) {
-    if (!await_completed(exec,
-                         kind,
-                         peer,
-                         sequence,
-                         {phase,
-                          record::WaitReason::kStaging,
-                          exec.rank().rail_rank(peer),
-                          static_cast<int>(sequence - begin)})) {
+    if (!shunt::exec::await_completed(exec,
+                                      kind,
+                                      peer,
+                                      sequence,
+                                      {phase,
+                                       record::WaitReason::kStaging,
+                                       exec.rank().rail_rank(peer),
+                                       static_cast<int>(sequence - begin)})) {
       return false;
     }
   }
@@ -112,7 +108,7 @@ template <exec::Executor Exec>
 template <exec::Executor Exec>
 bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
-  if (!enter_operation(exec, record::Phase::kDispatchIntra)) return false;
+  if (!shunt::exec::enter_operation(exec, record::Phase::kDispatchIntra)) return false;
   if (exec.block() == 0 && exec.warp() == 0) {
     publish_posting(exec, rank.layout.dispatch_postings, args.output);
     if (!count_exchange(exec, args)) return false;
@@ -120,11 +116,11 @@ bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
   if (!store_own_rows(exec, args)) return false;
   if (!exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
   for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
-    exec.signal(l,
-                rank.peer_word(l,
-                               rank.layout.intra_done +
-                                   static_cast<std::size_t>(rank.local) * memory::kLine),
-                args.op + 1);
+    exec.signal(
+        l,
+        rank.peer_word(
+            l, rank.layout.intra_done + static_cast<std::size_t>(rank.local) * memory::kLine),
+        args.op + 1);
   }
   if (!dispatch_sync(exec, args)) return false;
   exec.signal_self(rank.word(exec::Word::kIntraDone), args.op + 1);

@@ -69,30 +69,26 @@ inline void resolve_rows(const exec::RankView& rank,
 
 /// Forwards one landed chunk.
 template <exec::Executor Exec>
-[[nodiscard]] bool forward_chunk(Exec& exec,
-                                 const DispatchArgs& args,
-                                 int peer,
-                                 std::int64_t chunk,
-                                 std::uint64_t sequence) {
+[[nodiscard]] bool forward_chunk(
+    Exec& exec, const DispatchArgs& args, int peer, std::int64_t chunk, std::uint64_t sequence) {
   const exec::RankView& rank = exec.rank();
   const int source = rank.rail_rank(peer);
   const exec::WaitSite site{record::Phase::kDispatchInterNodeRecv,
                             record::WaitReason::kNone,
                             source,
                             static_cast<int>(chunk)};
-  const ChunkView view = open_chunk(
-      rank.heap +
-          rank.layout.landing_slot(kDispatchKind, static_cast<std::uint32_t>(peer), sequence),
-      args.layout);
-  if (view.header->op != args.op || view.header->source != source ||
-      view.header->chunk != chunk || view.header->records > args.layout.chunk_tokens) {
+  const ChunkView view =
+      open_chunk(rank.heap + rank.layout.landing_slot(
+                                 kDispatchKind, static_cast<std::uint32_t>(peer), sequence),
+                 args.layout);
+  if (view.header->op != args.op || view.header->source != source || view.header->chunk != chunk ||
+      view.header->records > args.layout.chunk_tokens) {
     exec.fail_chunk(site, view.header->op, view.header->chunk);
     return false;
   }
   exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
   const std::int64_t first = chunk * args.layout.chunk_tokens;
-  plan::RowRef* refs =
-      args.maps.forward_rows + (peer * args.maps.max_tokens + first) * args.fanout;
+  plan::RowRef* refs = args.maps.forward_rows + (peer * args.maps.max_tokens + first) * args.fanout;
   if (!args.cached && exec.block_leader()) {
     std::int32_t* next = args.receive_scratch +
                          exec.block() * (rank.peers() + rank.shape.ranks_per_node) + rank.peers();
@@ -107,16 +103,16 @@ template <exec::Executor Exec>
   const std::int32_t records = view.header->records;
   for (std::int32_t i = exec.warp(); i < records; i += exec.warps()) {
     const auto at = static_cast<std::uint64_t>(i);
-    const RecordView record{
-        view.rows + at * args.layout.hidden_bytes,
-        view.ids + at * static_cast<std::uint64_t>(args.layout.topk),
-        view.weights != nullptr ? view.weights + at * static_cast<std::uint64_t>(args.layout.topk)
+    const RecordView record{view.rows + at * args.layout.hidden_bytes,
+                            view.ids + at * static_cast<std::uint64_t>(args.layout.topk),
+                            view.weights != nullptr
+                                ? view.weights + at * static_cast<std::uint64_t>(args.layout.topk)
                                 : nullptr,
-        {source, view.tokens[i]}};
+                            {source, view.tokens[i]}};
     copy.add_bytes(store_record(exec, args, refs + i * args.fanout, nullptr, record));
   }
   exec.block_sync();
-  release_slot(exec, kDispatchKind, peer, sequence);
+  shunt::exec::release_slot(exec, kDispatchKind, peer, sequence);
   return true;
 }
 
@@ -125,53 +121,46 @@ template <exec::Executor Exec>
 void dispatch_receive(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kRecv = record::Phase::kDispatchInterNodeRecv;
-  if (!enter_operation(exec, kRecv)) return;
-  const exec::WaitSite start{kRecv, record::WaitReason::kCounts, -1, -1};
+  if (!shunt::exec::enter_operation(exec, kRecv)) return;
+  const exec::WaitSite start{kRecv, record::WaitReason::kCounts, rank.rank, -1};
   exec::SpanScope phase(exec, {kRecv, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
   if (!exec.wait_until(rank.word(exec::Word::kBasesReady), args.op + 1, start)) return;
   if (!await_postings(exec, rank.layout.dispatch_postings, kRecv)) return;
   const int peers = rank.peers();
-  std::int32_t* next = args.receive_scratch + exec.block() * (peers + rank.shape.ranks_per_node);
-  std::int64_t left = 0;
-  for (int p = 0; p < peers; ++p) {
-    // Chunk c of peer p falls to block (c + p) mod blocks.
-    next[p] = (exec.block() + exec.blocks() - p % exec.blocks()) % exec.blocks();
-    for (std::int64_t c = next[p]; c < args.maps.chunks_from(p); c += exec.blocks()) ++left;
-  }
-  for (int p = 0; left > 0; p = (p + 1) % peers) {
-    int open = -1;
-    int landed = -1;
-    for (int i = 0; i < peers && landed < 0; ++i) {
-      const int q = (p + i) % peers;
-      if (next[q] >= args.maps.chunks_from(q)) continue;
-      if (open < 0) open = q;
-      const std::uint64_t sequence =
-          rank.received[kDispatchKind][q] + static_cast<std::uint64_t>(next[q]);
-      if (exec.load(arrival_word(rank, kDispatchKind, q, sequence)) >= sequence + 1) landed = q;
-    }
-    const int take = landed >= 0 ? landed : open;
-    const std::uint64_t sequence =
-        rank.received[kDispatchKind][take] + static_cast<std::uint64_t>(next[take]);
-    if (!exec.wait_until(arrival_word(rank, kDispatchKind, take, sequence),
-                         sequence + 1,
-                         {kRecv, record::WaitReason::kArrival, rank.rail_rank(take), next[take]})) {
-      return;
-    }
-    if (!forward_chunk(exec, args, take, next[take], sequence)) return;
-    next[take] += exec.blocks();
-    --left;
-    p = take;
-  }
+  const auto sequence_of = [&](int peer, std::int64_t chunk) {
+    return rank.received[kDispatchKind][peer] + static_cast<std::uint64_t>(chunk);
+  };
+  const bool all = shunt::exec::for_ready_chunks(
+      exec,
+      args.maps.serve_begin,
+      args.receive_scratch + exec.block() * (peers + rank.shape.ranks_per_node),
+      rank.node,
+      [&](int peer, std::int64_t chunk) {
+        const std::uint64_t sequence = sequence_of(peer, chunk);
+        return exec.load(shunt::exec::arrival_word(rank, kDispatchKind, peer, sequence)) >=
+               sequence + 1;
+      },
+      [&](int peer, std::int64_t chunk) {
+        const std::uint64_t sequence = sequence_of(peer, chunk);
+        return exec::Stall{
+            shunt::exec::arrival_word(rank, kDispatchKind, peer, sequence),
+            sequence + 1,
+            {kRecv, record::WaitReason::kArrival, rank.rail_rank(peer), static_cast<int>(chunk)}};
+      },
+      [&](int peer, std::int64_t chunk) {
+        return forward_chunk(exec, args, peer, chunk, sequence_of(peer, chunk));
+      });
+  if (!all) return;
   if (!exec.last_to_arrive(exec::Word::kReceiveArrivals)) return;
   for (int p = 0; p < peers; ++p) {
     rank.received[kDispatchKind][p] += static_cast<std::uint64_t>(args.maps.chunks_from(p));
   }
   for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
-    exec.signal(l,
-                rank.peer_word(l,
-                               rank.layout.forward_done +
-                                   static_cast<std::size_t>(rank.local) * memory::kLine),
-                args.op + 1);
+    exec.signal(
+        l,
+        rank.peer_word(
+            l, rank.layout.forward_done + static_cast<std::size_t>(rank.local) * memory::kLine),
+        args.op + 1);
   }
   exec.signal_self(rank.word(exec::Word::kReceiveDone), args.op + 1);
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Phases copy_to_staging and dispatch_inter_node_send. in: the caller's rows, the Plan → out: chunks
-// in staging, one put each to the proxy rank of every remote node that needs them.
+// Phases copy_to_staging and dispatch_inter_node_send. in: the caller's rows, the Plan → out:
+// chunks in staging, one put each to the proxy rank of every remote node that needs them.
 #pragma once
 
 #include <cstring>
@@ -58,47 +58,66 @@ void pack_chunk(Exec& exec,
   }
 }
 
+/// Packs and posts one chunk; staging slot and credit are there.
+template <exec::Executor Exec>
+void send_chunk(
+    Exec& exec, const DispatchArgs& args, int peer, std::int64_t chunk, std::uint64_t sequence) {
+  const exec::RankView& rank = exec.rank();
+  const traffic::RecordLayout& layout = args.layout;
+  const std::int64_t left =
+      args.send_begin[peer + 1] - args.send_begin[peer] - chunk * layout.chunk_tokens;
+  const auto records =
+      static_cast<std::int32_t>(left < layout.chunk_tokens ? left : layout.chunk_tokens);
+  exec::WaitSite site{record::Phase::kCopyToStaging,
+                      record::WaitReason::kNone,
+                      rank.rail_rank(peer),
+                      static_cast<int>(chunk)};
+  {
+    exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
+    exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
+    const std::size_t slot =
+        rank.layout.staging_slot(kDispatchKind, static_cast<std::uint32_t>(peer), sequence);
+    pack_chunk(exec, args, peer, chunk, rank.heap + slot, records);
+    exec.block_sync();
+    phase.add_bytes(static_cast<std::uint64_t>(records) * layout.record_bytes());
+    copy.add_bytes(static_cast<std::uint64_t>(records) * layout.record_bytes());
+  }
+  site.phase = record::Phase::kDispatchInterNodeSend;
+  exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
+  const auto bytes =
+      static_cast<std::uint32_t>(layout.chunk_bytes(static_cast<std::uint64_t>(records)));
+  phase.add_bytes(bytes);
+  shunt::exec::post_slot(exec, kDispatchKind, peer, sequence, bytes, site);
+}
+
 /// The send role: all chunks for all remote nodes, gated by staging and credits.
 template <exec::Executor Exec>
 void dispatch_send(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kSend = record::Phase::kDispatchInterNodeSend;
-  if (!enter_operation(exec, kSend)) return;
-  const traffic::RecordLayout& layout = args.layout;
+  if (!shunt::exec::enter_operation(exec, kSend)) return;
   const std::uint64_t* sent = rank.sent[kDispatchKind];
-  const bool all = for_my_chunks(
-      exec, args.chunk_begin, rank.peers(), rank.node, [&](int peer, std::int64_t chunk) {
-        const std::uint64_t sequence = sent[peer] + static_cast<std::uint64_t>(chunk);
-        const std::int64_t left =
-            args.send_begin[peer + 1] - args.send_begin[peer] - chunk * layout.chunk_tokens;
-        const auto records =
-            static_cast<std::int32_t>(left < layout.chunk_tokens ? left : layout.chunk_tokens);
-        exec::WaitSite site{record::Phase::kCopyToStaging,
-                            record::WaitReason::kNone,
-                            rank.rail_rank(peer),
-                            static_cast<int>(chunk)};
-        {
-          exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
-          if (!await_staging(exec, kDispatchKind, peer, sequence, site)) return false;
-          exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
-          pack_chunk(exec,
-                     args,
-                     peer,
-                     chunk,
-                     rank.heap + rank.layout.staging_slot(
-                                     kDispatchKind, static_cast<std::uint32_t>(peer), sequence),
-                     records);
-          exec.block_sync();
-          phase.add_bytes(static_cast<std::uint64_t>(records) * layout.record_bytes());
-          copy.add_bytes(static_cast<std::uint64_t>(records) * layout.record_bytes());
-        }
-        site.phase = kSend;
-        exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
-        if (!await_credit(exec, kDispatchKind, peer, sequence, site)) return false;
-        const auto bytes = static_cast<std::uint32_t>(
-            layout.chunk_bytes(static_cast<std::uint64_t>(records)));
-        phase.add_bytes(bytes);
-        post_slot(exec, kDispatchKind, peer, sequence, bytes, site);
+  const auto sequence_of = [&](int peer, std::int64_t chunk) {
+    return sent[peer] + static_cast<std::uint64_t>(chunk);
+  };
+  const bool all = shunt::exec::for_ready_chunks(
+      exec,
+      args.chunk_begin,
+      args.send_scratch + exec.block() * rank.peers(),
+      rank.node,
+      [&](int peer, std::int64_t chunk) {
+        return shunt::exec::may_send(exec, kDispatchKind, peer, sequence_of(peer, chunk));
+      },
+      [&](int peer, std::int64_t chunk) {
+        return shunt::exec::send_stall(
+            exec,
+            kDispatchKind,
+            peer,
+            sequence_of(peer, chunk),
+            {kSend, record::WaitReason::kNone, rank.rail_rank(peer), static_cast<int>(chunk)});
+      },
+      [&](int peer, std::int64_t chunk) {
+        send_chunk(exec, args, peer, chunk, sequence_of(peer, chunk));
         return true;
       });
   if (!all || !exec.last_to_arrive(exec::Word::kSendArrivals)) return;

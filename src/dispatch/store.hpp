@@ -85,8 +85,7 @@ std::uint64_t store_record(Exec& exec,
                            const RecordView& record) {
   constexpr int kBatch = 16;
   const exec::RankView& rank = exec.rank();
-  const auto* postings =
-      rank.at<memory::Posting>(rank.local, rank.layout.dispatch_postings);
+  const auto* postings = rank.at<memory::Posting>(rank.local, rank.layout.dispatch_postings);
   const std::uint64_t row_bytes = args.layout.hidden_bytes;
   std::byte* targets[kBatch];
   std::uint64_t stored = 0;
@@ -95,7 +94,8 @@ std::uint64_t store_record(Exec& exec,
     for (int i = first; i < args.fanout && i < first + kBatch; ++i) {
       if (refs[i].local < 0) break;
       const int local = refs[i].local;
-      const auto row = static_cast<std::uint64_t>(refs[i].row + (base != nullptr ? base[local] : 0));
+      const auto row =
+          static_cast<std::uint64_t>(refs[i].row + (base != nullptr ? base[local] : 0));
       if (row >= postings[local].capacity_rows) continue;
       targets[used++] = rank.windows[local] + postings[local].rows_offset + row * row_bytes;
       store_metadata(exec, args, postings[local], local, row, record);

@@ -22,9 +22,30 @@ World::World(bootstrap::World& borrowed) : impl_(&borrowed) {}
 World::World(World&&) noexcept = default;
 World& World::operator=(World&&) noexcept = default;
 World::~World() = default;
-int World::rank() const { return impl_->rank(); }
-int World::size() const { return impl_->size(); }
-Status World::barrier() { return impl_->barrier(); }
+int World::rank() const {
+  return impl_->rank();
+}
+int World::size() const {
+  return impl_->size();
+}
+Status World::barrier() {
+  return impl_->barrier();
+}
+
+Result<World> World::from_all_gather(int rank, int size, AllGather all_gather) {
+  auto made = bootstrap::caller_world(
+      rank,
+      size,
+      [gather = std::move(all_gather)](std::span<const std::byte> mine,
+                                       std::span<std::byte> all) -> Status {
+        const int failed = gather(mine.data(), mine.size(), all.data());
+        if (failed == 0) return {};
+        return fail(
+            ErrorCode::kSystem, ErrorScope::kFatal, "the caller's all-gather returned {}", failed);
+      });
+  if (!made) return Unexpected(std::move(made).error());
+  return World(std::move(*made));
+}
 
 Result<World> World::single() {
   return from_all_gather(0, 1, [](const void* mine, std::size_t bytes, void* all) {
@@ -45,7 +66,9 @@ Handle::Handle(Handle&&) noexcept = default;
 Handle& Handle::operator=(Handle&&) noexcept = default;
 Handle::~Handle() = default;
 
-Status Handle::wait() { return state_->buffer->wait(*state_); }
+Status Handle::wait() {
+  return state_->buffer->wait(*state_);
+}
 
 Received Handle::received() const {
   Received received;
@@ -84,8 +107,12 @@ Result<Buffer> Buffer::create(World& world, const BufferOptions& options) {
   return Buffer(std::move(*state));
 }
 
-Result<void*> Buffer::allocate(std::size_t bytes) { return state_->allocate(bytes); }
-void Buffer::release(void* pointer) { state_->release(pointer); }
+Result<void*> Buffer::allocate(std::size_t bytes) {
+  return state_->allocate(bytes);
+}
+void Buffer::release(void* pointer) {
+  state_->release(pointer);
+}
 
 Result<Handle> Buffer::dispatch(const DispatchInput& input, const DispatchOutput& output) {
   auto handle = state_->dispatch(input, output);
@@ -98,7 +125,11 @@ Status Buffer::replay(Handle& handle, const void* rows, const DispatchOutput& ou
 Status Buffer::combine(Handle& handle, const CombineBuffers& buffers) {
   return state_->combine(handle.state_, buffers);
 }
-Status Buffer::status() const { return state_->status(); }
-std::string Buffer::provider() const { return state_->provider(); }
+Status Buffer::status() const {
+  return state_->status();
+}
+std::string Buffer::provider() const {
+  return state_->provider();
+}
 
 }  // namespace shunt

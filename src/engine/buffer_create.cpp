@@ -48,11 +48,12 @@ Status check_options(const BufferOptions& o, const cluster::Shape& shape) {
   }
   const std::uint64_t peers = static_cast<std::uint64_t>(shape.nodes - 1);
   if (peers * static_cast<std::uint64_t>(o.credits) > fabric::kMaxSlots) {
-    return usage_error("{} credits for each of {} remote nodes are more slots than a signal can "
-                       "name ({})",
-                       o.credits,
-                       peers,
-                       fabric::kMaxSlots);
+    return usage_error(
+        "{} credits for each of {} remote nodes are more slots than a signal can "
+        "name ({})",
+        o.credits,
+        peers,
+        fabric::kMaxSlots);
   }
   return {};
 }
@@ -70,6 +71,7 @@ std::vector<std::pair<const char*, std::int64_t>> shared_options(const BufferOpt
           {"chunk_tokens", o.chunk_tokens},
           {"credits", o.credits},
           {"qps", o.qps},
+          {"weights", static_cast<std::int64_t>(o.weights)},
           {"heap_bytes", static_cast<std::int64_t>(o.heap_bytes)}};
 }
 
@@ -149,6 +151,7 @@ struct BufferBuilder {
     traffic::RecordLayout& record = state.record_;
     record.hidden_bytes = static_cast<std::uint64_t>(o.hidden) * size_of(o.dtype);
     record.topk = o.topk;
+    record.has_weights = o.weights;
     record.chunk_tokens = o.chunk_tokens;
     record.ranks_per_node = shape.ranks_per_node;
     state.wire_stride_ =
@@ -156,11 +159,10 @@ struct BufferBuilder {
     memory::ChannelSizes sizes;
     const auto credits = static_cast<std::uint32_t>(o.credits);
     const std::uint32_t capacities[] = {credits, credits, kCountCredits};
-    const std::size_t slots[] = {
-        record.max_chunk_bytes(),
-        sizeof(dispatch::ChunkHeader) +
-            static_cast<std::size_t>(o.chunk_tokens) * state.wire_stride_,
-        record.count_message_bytes()};
+    const std::size_t slots[] = {record.max_chunk_bytes(),
+                                 sizeof(dispatch::ChunkHeader) +
+                                     static_cast<std::size_t>(o.chunk_tokens) * state.wire_stride_,
+                                 record.count_message_bytes()};
     for (int kind = 0; kind < 3; ++kind) {
       sizes.capacity[kind] = capacities[kind];
       sizes.slot_bytes[kind] = slots[kind];
@@ -177,8 +179,8 @@ struct BufferBuilder {
     if (made) {
       fabric = std::move(*made);
       const Status exposed = fabric->expose({state.heap_->base(), state.heap_->size()});
-      auto own = exposed ? fabric->address() : Result<std::vector<std::byte>>(
-                                                   Unexpected(exposed.error()));
+      auto own =
+          exposed ? fabric->address() : Result<std::vector<std::byte>>(Unexpected(exposed.error()));
       if (own) {
         address = std::move(*own);
       } else {
@@ -226,8 +228,8 @@ struct BufferBuilder {
     view.heap = state.heap_->base();
     view.windows = state.windows_.data();
     state.words_.assign(static_cast<std::size_t>(exec::Word::kCount) * 8 + 8, 0);
-    view.words = reinterpret_cast<std::uint64_t*>(memory::align_up(
-        reinterpret_cast<std::uintptr_t>(state.words_.data()), memory::kLine));
+    view.words = reinterpret_cast<std::uint64_t*>(
+        memory::align_up(reinterpret_cast<std::uintptr_t>(state.words_.data()), memory::kLine));
     state.sequences_.assign(6 * peers, 0);
     std::size_t notes = 0;
     for (const std::uint32_t capacity : view.layout.capacity) notes += peers * capacity;
@@ -242,12 +244,11 @@ struct BufferBuilder {
     const auto locals = static_cast<std::size_t>(view.shape.ranks_per_node);
     const auto rdma = static_cast<std::size_t>(state.options_.rdma_blocks);
     state.count_scratch_.resize(locals);
+    state.send_scratch_.resize(rdma * peers);
     state.receive_scratch_.resize(rdma * (peers + locals));
     const int fanout = std::min(state.options_.topk, view.shape.ranks_per_node);
-    const auto most_blocks =
-        std::max(rdma, static_cast<std::size_t>(state.options_.blocks));
-    state.terms_.resize(3 * most_blocks *
-                        static_cast<std::size_t>(fanout + view.shape.nodes));
+    const auto most_blocks = std::max(rdma, static_cast<std::size_t>(state.options_.blocks));
+    state.terms_.resize(3 * most_blocks * static_cast<std::size_t>(fanout + view.shape.nodes));
   }
 
   void start_proxy() {
@@ -291,8 +292,7 @@ struct BufferBuilder {
     }
     state.workers_ = std::make_unique<Workers<Operation>>(
         blocks, [&s = state, lanes](Operation& operation, const Block& block) {
-          const int count =
-              block.role == Role::kIntra ? s.options_.blocks : s.options_.rdma_blocks;
+          const int count = block.role == Role::kIntra ? s.options_.blocks : s.options_.rdma_blocks;
           exec::cpu::CpuExec exec(s.context_,
                                   block.index,
                                   count,
@@ -317,7 +317,9 @@ Result<std::shared_ptr<BufferState>> BufferState::create(bootstrap::World& world
   return state;
 }
 
-BufferState::~BufferState() { close(); }
+BufferState::~BufferState() {
+  close();
+}
 
 void BufferState::close() {
   if (workers_ != nullptr) workers_->stop();

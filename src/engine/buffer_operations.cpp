@@ -21,22 +21,21 @@ namespace {
 static_assert(exec::Executor<exec::cpu::CpuExec>);
 static_assert(sizeof(RowOrigin) == sizeof(dispatch::RowSource));
 
-std::uint64_t parameters_hash(const BufferOptions& o, bool weights) {
+std::uint64_t parameters_hash(const BufferOptions& o) {
   std::uint64_t hash = 0x736875'6e74U;
   for (const std::int64_t value : {std::int64_t{o.experts},
                                    std::int64_t{o.topk},
                                    o.hidden,
                                    std::int64_t{o.chunk_tokens},
                                    static_cast<std::int64_t>(o.dtype),
-                                   static_cast<std::int64_t>(weights)}) {
+                                   static_cast<std::int64_t>(o.weights)}) {
     hash = Random::mix(hash ^ static_cast<std::uint64_t>(value));
   }
   return hash;
 }
 
 std::int64_t records_of_chunk(const plan::Plan& plan, int peer, std::int64_t chunk) {
-  return std::min<std::int64_t>(plan.chunk_tokens,
-                                plan.records(peer) - chunk * plan.chunk_tokens);
+  return std::min<std::int64_t>(plan.chunk_tokens, plan.records(peer) - chunk * plan.chunk_tokens);
 }
 
 }  // namespace
@@ -86,7 +85,8 @@ Result<memory::Posting> BufferState::place_output(const DispatchOutput& output,
   const auto topk = static_cast<std::size_t>(options_.topk);
   memory::Posting posting;
   posting.capacity_rows = capacity;
-  const auto place = [&](const void* wanted, std::size_t bytes, bool& bounce) -> Result<std::size_t> {
+  const auto place =
+      [&](const void* wanted, std::size_t bytes, bool& bounce) -> Result<std::size_t> {
     if (wanted == nullptr) return dispatch::kNoOffset;
     bounce = !in_heap(wanted, bytes);
     if (!bounce) return offset_of(wanted);
@@ -99,11 +99,10 @@ Result<memory::Posting> BufferState::place_output(const DispatchOutput& output,
     std::size_t bytes;
     std::uint64_t* offset;
   };
-  const Part parts[] = {
-      {output.rows, capacity * record_.hidden_bytes, &posting.rows_offset},
-      {output.ids, capacity * topk * sizeof(std::int32_t), &posting.ids_offset},
-      {output.weights, capacity * topk * sizeof(float), &posting.weights_offset},
-      {output.origins, capacity * sizeof(RowOrigin), &posting.sources_offset}};
+  const Part parts[] = {{output.rows, capacity * record_.hidden_bytes, &posting.rows_offset},
+                        {output.ids, capacity * topk * sizeof(std::int32_t), &posting.ids_offset},
+                        {output.weights, capacity * topk * sizeof(float), &posting.weights_offset},
+                        {output.origins, capacity * sizeof(RowOrigin), &posting.sources_offset}};
   bool bounced[4] = {};
   for (int i = 0; i < 4; ++i) {
     auto at = place(parts[i].pointer, parts[i].bytes, bounced[i]);
@@ -125,28 +124,29 @@ Result<std::shared_ptr<HandleState>> BufferState::dispatch(const DispatchInput& 
                                                            const DispatchOutput& output) {
   SHUNT_TRY(status());
   if (input.tokens < 0 || input.tokens > options_.max_tokens) {
-    return usage_error("{} tokens are not allowed; 0 to max_tokens {}",
-                       input.tokens,
-                       options_.max_tokens);
+    return usage_error(
+        "{} tokens are not allowed; 0 to max_tokens {}", input.tokens, options_.max_tokens);
   }
   if (input.tokens > 0 && (input.rows == nullptr || input.ids == nullptr)) {
     return usage_error("{} tokens need rows and ids", input.tokens);
   }
+  if (input.tokens > 0 && options_.weights && input.weights == nullptr) {
+    return usage_error("{} tokens need weights; or create the Buffer with weights off",
+                       input.tokens);
+  }
   auto handle = std::make_shared<HandleState>();
   handle->buffer = shared_from_this();
-  handle->has_weights = input.weights != nullptr;
   handle->routing.tokens = input.tokens;
   handle->routing.topk = options_.topk;
   handle->routing.experts = options_.experts;
-  const auto slots = static_cast<std::size_t>(input.tokens) * static_cast<std::size_t>(options_.topk);
+  const auto slots =
+      static_cast<std::size_t>(input.tokens) * static_cast<std::size_t>(options_.topk);
   handle->routing.ids.assign(input.ids, input.ids + slots);
-  if (input.weights != nullptr) {
+  if (options_.weights) {
     handle->routing.weights.assign(input.weights, input.weights + slots);
   }
-  auto plan = plan::make_plan(handle->routing.view(),
-                              view_.shape,
-                              view_.rank,
-                              {options_.experts, options_.chunk_tokens});
+  auto plan = plan::make_plan(
+      handle->routing.view(), view_.shape, view_.rank, {options_.experts, options_.chunk_tokens});
   if (!plan) return Unexpected(std::move(plan).error());
   handle->plan = std::move(*plan);
   const auto peers = static_cast<std::size_t>(view_.peers());
@@ -157,8 +157,7 @@ Result<std::shared_ptr<HandleState>> BufferState::dispatch(const DispatchInput& 
   handle->rows_from.assign(static_cast<std::size_t>(view_.shape.world), 0);
   handle->forward_count = peers * static_cast<std::size_t>(options_.max_tokens) *
                           static_cast<std::size_t>(handle->plan.fanout);
-  handle->forward_rows =
-      std::make_unique_for_overwrite<plan::RowRef[]>(handle->forward_count);
+  handle->forward_rows = std::make_unique_for_overwrite<plan::RowRef[]>(handle->forward_count);
   for (int p = 0; p < view_.peers(); ++p) {
     for (std::int64_t c = 0; c < handle->plan.chunks(p); ++c) {
       handle->pending.push_back(static_cast<std::uint32_t>(records_of_chunk(handle->plan, p, c)));
@@ -191,7 +190,7 @@ Status BufferState::issue_dispatch(const std::shared_ptr<HandleState>& handle,
   fill_plan(args, *handle);
   args.cached = cached;
   args.exchange = cached ? 0 : exchanges_++;
-  args.hash = parameters_hash(options_, handle->has_weights);
+  args.hash = parameters_hash(options_);
   args.rows = static_cast<const std::byte*>(rows);
   args.output = *posting;
   handle->capacity = output.capacity;
@@ -202,11 +201,10 @@ Status BufferState::issue_dispatch(const std::shared_ptr<HandleState>& handle,
 void BufferState::fill_plan(dispatch::DispatchArgs& args, HandleState& handle) const {
   const plan::Plan& plan = handle.plan;
   args.layout = record_;
-  args.layout.has_weights = handle.has_weights;
   args.experts_per_rank = plan.experts_per_rank;
   args.fanout = plan.fanout;
   args.ids = handle.routing.ids.data();
-  args.weights = handle.has_weights ? handle.routing.weights.data() : nullptr;
+  args.weights = options_.weights ? handle.routing.weights.data() : nullptr;
   args.rows_to_rank = plan.rows_to_rank.data();
   args.send_begin = plan.send_begin.data();
   args.send_tokens = plan.send_tokens.data();
@@ -222,6 +220,7 @@ void BufferState::fill_plan(dispatch::DispatchArgs& args, HandleState& handle) c
                handle.forward_rows.get(),
                options_.max_tokens};
   args.count_scratch = const_cast<std::int32_t*>(count_scratch_.data());
+  args.send_scratch = const_cast<std::int32_t*>(send_scratch_.data());
   args.receive_scratch = const_cast<std::int32_t*>(receive_scratch_.data());
 }
 
@@ -264,6 +263,7 @@ Status BufferState::combine(const std::shared_ptr<HandleState>& handle,
   dispatch::DispatchArgs maps;
   fill_plan(maps, *handle);
   args.maps = maps.maps;
+  args.send_scratch = maps.send_scratch;
   args.pending = handle->pending.data();
   args.terms = terms_.data();
   args.terms_region = terms_.size() / 3;
@@ -295,8 +295,7 @@ void BufferState::copy_out(const Operation& operation, exec::cpu::CpuExec& exec)
       exec,
       {record::Phase::kDispatchOutputCopy, record::WaitReason::kNone, -1, -1},
       record::SpanKind::kPhase);
-  const auto rows = static_cast<std::size_t>(
-      std::min(operation.handle->total_rows(), to.capacity));
+  const auto rows = static_cast<std::size_t>(std::min(operation.handle->total_rows(), to.capacity));
   const auto topk = static_cast<std::size_t>(options_.topk);
   const memory::Posting& from = operation.dispatch.output;
   const auto copy = [&](void* target, std::uint64_t offset, std::size_t row_bytes) {
@@ -339,7 +338,8 @@ void BufferState::run_block(Operation& operation, Role role, exec::cpu::CpuExec&
         combine::combine_all(exec, operation.combine);
       }
       return;
-    case Role::kIntra: break;
+    case Role::kIntra:
+      break;
   }
   exec::SpanScope whole(exec,
                         {dispatching ? record::Phase::kDispatch : record::Phase::kCombine,
@@ -352,7 +352,7 @@ void BufferState::run_block(Operation& operation, Role role, exec::cpu::CpuExec&
     return;
   }
   if (exec.block() == 0) {
-    if (!enter_operation(exec, record::Phase::kCombineSync)) return;
+    if (!shunt::exec::enter_operation(exec, record::Phase::kCombineSync)) return;
     copy_in(operation, exec);
   }
   (void)combine::combine_intra(exec, operation.combine);

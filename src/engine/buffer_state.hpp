@@ -56,7 +56,6 @@ struct HandleState {
   std::shared_ptr<BufferState> buffer;
   plan::Plan plan;
   routing::Routing routing;  ///< Copy: replays and late workers read it.
-  bool has_weights = false;
 
   std::vector<std::int32_t> row_base;
   std::vector<std::int64_t> serve_begin;
@@ -66,8 +65,8 @@ struct HandleState {
   std::size_t forward_count = 0;
   std::vector<std::uint32_t> pending;
 
-  std::uint64_t last_op = 0;         ///< op + 1 of the latest operation issued.
-  std::int64_t capacity = 0;         ///< Of the latest dispatch's output.
+  std::uint64_t last_op = 0;  ///< op + 1 of the latest operation issued.
+  std::int64_t capacity = 0;  ///< Of the latest dispatch's output.
   [[nodiscard]] std::int64_t total_rows() const;
 };
 
@@ -79,9 +78,9 @@ struct Operation {
   std::shared_ptr<HandleState> handle;
   dispatch::DispatchArgs dispatch;
   combine::CombineArgs combine;
-  DispatchOutput copy_out;                    ///< Where a bounced output goes (rows null: in place).
-  const std::byte* copy_in = nullptr;         ///< Combine rows that lie outside the window.
-  std::vector<std::size_t> bounced;           ///< Heap ranges to free when it has ended.
+  DispatchOutput copy_out;             ///< Where a bounced output goes (rows null: in place).
+  const std::byte* copy_in = nullptr;  ///< Combine rows that lie outside the window.
+  std::vector<std::size_t> bounced;    ///< Heap ranges to free when it has ended.
 };
 
 class BufferState : public std::enable_shared_from_this<BufferState> {
@@ -148,9 +147,10 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   HeapAllocator allocator_;
   std::vector<std::byte*> windows_;
   std::vector<std::uint64_t> words_;
-  std::vector<std::uint64_t> sequences_;       // sent and received of the three kinds
+  std::vector<std::uint64_t> sequences_;  // sent and received of the three kinds
   std::vector<exec::SlotNote> notes_;
   std::vector<std::int32_t> count_scratch_;
+  std::vector<std::int32_t> send_scratch_;
   std::vector<std::int32_t> receive_scratch_;
   std::vector<exec::SumTerm> terms_;
   exec::FailureBox failure_;

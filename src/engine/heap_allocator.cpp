@@ -28,11 +28,12 @@ Result<std::size_t> HeapAllocator::allocate(std::size_t bytes) {
     used_[at] = size;
     return at;
   }
-  return fail(ErrorCode::kOutOfMemory,
-              ErrorScope::kOperation,
-              "{} do not fit into the heap ({} free in all); create the Buffer with more heap_bytes",
-              format_size(bytes),
-              format_size(free_bytes()));
+  return fail(
+      ErrorCode::kOutOfMemory,
+      ErrorScope::kOperation,
+      "{} do not fit into the heap ({} free in all); create the Buffer with more heap_bytes",
+      format_size(bytes),
+      format_size(free_bytes()));
 }
 
 bool HeapAllocator::release(std::size_t offset) {

@@ -48,6 +48,8 @@ constexpr int kQuietRounds = 16;
 // Unique for the life of a Buffer, so that a duplicated completion names its own put.
 constexpr std::uint64_t kDataTag = std::uint64_t{1} << 63;
 constexpr std::uint64_t kSequenceMask = (std::uint64_t{1} << 44) - 1;
+// Context of a goodbye: this tag and the peer.
+constexpr std::uint64_t kGoodbyeTag = std::uint64_t{1} << 62;
 
 constexpr std::uint64_t make_context(int kind, std::uint32_t peer, std::uint64_t sequence) {
   return kDataTag | (static_cast<std::uint64_t>(kind) << 60) |
@@ -100,11 +102,14 @@ Proxy::Proxy(ProxyOptions options)
   }
   heard_ns_.assign(peers, 0);
   rail_gone_.assign(peers, 0);
+  farewell_.assign(peers, kSilent);
   beat_seen_.assign(static_cast<std::size_t>(rank.shape.ranks_per_node), 0);
   beat_ns_.assign(beat_seen_.size(), 0);
 }
 
-Proxy::~Proxy() { stop(); }
+Proxy::~Proxy() {
+  stop();
+}
 
 void Proxy::start() {
   const std::uint64_t now = now_ns();
@@ -238,7 +243,8 @@ void Proxy::enqueue_put(const exec::Descriptor& descriptor) {
   put.immediate = fabric::encode(fabric::signal_of(
       descriptor.channel, index, rank.layout.capacity[kind], descriptor.sequence));
   put.peer = static_cast<std::int32_t>(descriptor.peer);
-  put.qp = static_cast<std::int32_t>(descriptor.sequence % static_cast<std::uint64_t>(options_.qps));
+  put.qp =
+      static_cast<std::int32_t>(descriptor.sequence % static_cast<std::uint64_t>(options_.qps));
   Flight& flight = flights_[kind][slot];
   flight.bytes = descriptor.bytes;
   flight.note = rank.notes[kind][slot];
@@ -266,8 +272,9 @@ bool Proxy::post_pending() {
   return taken > 0;
 }
 
-bool Proxy::send_immediate(int peer, const Signal& signal) {
+bool Proxy::send_immediate(int peer, const Signal& signal, std::uint64_t context) {
   fabric::Put put;
+  put.context = context;
   put.immediate = fabric::encode(signal);
   put.peer = peer;
   put.qp = options_.qps;
@@ -310,9 +317,15 @@ bool Proxy::take_events() {
   const std::size_t count = options_.fabric->poll(events);
   for (std::size_t i = 0; i < count; ++i) {
     switch (events[i].kind) {
-      case fabric::Event::Kind::kArrived: on_arrival(events[i]); break;
-      case fabric::Event::Kind::kCompleted: on_completion(events[i]); break;
-      case fabric::Event::Kind::kFailed: on_fabric_failure(events[i]); break;
+      case fabric::Event::Kind::kArrived:
+        on_arrival(events[i]);
+        break;
+      case fabric::Event::Kind::kCompleted:
+        on_completion(events[i]);
+        break;
+      case fabric::Event::Kind::kFailed:
+        on_fabric_failure(events[i]);
+        break;
     }
   }
   return count > 0;
@@ -435,7 +448,10 @@ void Proxy::on_control(const Signal& signal) {
 }
 
 void Proxy::on_completion(const fabric::Event& event) {
-  if ((event.context & kDataTag) == 0) return;
+  if ((event.context & kDataTag) == 0) {
+    if ((event.context & kGoodbyeTag) != 0) farewell_[event.context & 0xffffU] = kSaid;
+    return;
+  }
   const exec::RankView& rank = options_.rank;
   const int kind = static_cast<int>((event.context >> 60) & 3U);
   const auto peer = static_cast<std::uint32_t>((event.context >> 44) & 0xffffU);
@@ -467,6 +483,11 @@ void Proxy::on_completion(const fabric::Event& event) {
 void Proxy::on_fabric_failure(const fabric::Event& event) {
   const int peer = event.peer;
   if (peer >= 0 && rail_gone_[static_cast<std::size_t>(peer)]) return;
+  if (peer >= 0 && leaving_) {
+    // It has left first, with its goodbye still on the way.
+    rail_gone_[static_cast<std::size_t>(peer)] = 1;
+    return;
+  }
   Error error = options_.fabric->last_error();
   const int subject = peer >= 0 ? options_.rank.rail_rank(peer) : options_.rank.rank;
   if (peer >= 0) {
@@ -494,8 +515,7 @@ void Proxy::heartbeat(std::uint64_t now) {
 }
 
 void Proxy::check_peers(std::uint64_t now) {
-  const std::uint64_t word =
-      load_acquire(&options_.rank.control(options_.rank.local)->abort);
+  const std::uint64_t word = load_acquire(&options_.rank.control(options_.rank.local)->abort);
   if (word != 0 && !options_.failure->failed()) absorb_abort(word);
   const std::uint64_t gap = now - last_check_ns_;
   if (gap < options_.heartbeat_ns / 20) return;
@@ -548,19 +568,24 @@ void Proxy::send_abort() {
 }
 
 void Proxy::say_goodbye() {
-  if (goodbye_sent_) return;
-  goodbye_sent_ = true;
-  store_release(&options_.rank.control(options_.rank.local)->goodbye, 1);
+  if (!leaving_) store_release(&options_.rank.control(options_.rank.local)->goodbye, 1);
+  leaving_ = true;
   for (int p = 0; p < options_.rank.peers(); ++p) {
-    const Signal signal{SignalKind::kControl,
-                        my_index_[static_cast<std::size_t>(p)],
-                        static_cast<std::uint8_t>(ControlCode::kGoodbye)};
-    if (!send_immediate(p, signal)) goodbye_sent_ = false;
+    const auto i = static_cast<std::size_t>(p);
+    if (farewell_[i] != kSilent) continue;
+    const Signal signal{
+        SignalKind::kControl, my_index_[i], static_cast<std::uint8_t>(ControlCode::kGoodbye)};
+    if (send_immediate(p, signal, kGoodbyeTag | i)) farewell_[i] = kSaying;
   }
 }
 
 bool Proxy::all_gone() const {
-  return goodbye_sent_ && std::ranges::all_of(rail_gone_, [](std::uint8_t gone) { return gone; });
+  for (std::size_t p = 0; p < rail_gone_.size(); ++p) {
+    if (!rail_gone_[p] || farewell_[p] == kSilent) return false;
+    // Until the goodbye has completed, ending the fabric could lose it.
+    if (farewell_[p] == kSaying && !options_.failure->failed()) return false;
+  }
+  return true;
 }
 
 void Proxy::rest(std::uint64_t now) {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress thread of a rank. in: descriptors from the blocks, events from the fabric → out: puts,
-// credits, flags; heartbeats and the verdict on peers that have fallen silent. Owns the fabric.
+// The progress thread of a rank. in: descriptors from the blocks, events from the fabric → out:
+// puts, credits, flags; heartbeats and the verdict on peers that have fallen silent. Owns the
+// fabric.
 #pragma once
 
 #include <atomic>
@@ -97,28 +98,30 @@ class Proxy {
   void send_abort();
   void say_goodbye();
   void rest(std::uint64_t now);
-  bool send_immediate(int peer, const fabric::Signal& signal);
+  bool send_immediate(int peer, const fabric::Signal& signal, std::uint64_t context = 0);
   Channel& channel(int kind, std::uint32_t peer);
   [[nodiscard]] bool all_gone() const;
 
   ProxyOptions options_;
   exec::cpu::DescriptorRing ring_;
-  std::vector<Channel> channels_;          // [3][peers]
-  std::vector<Flight> flights_[3];         // [peers][capacity]
-  std::vector<fabric::Put> pending_;       // Ring of puts that the fabric has not taken.
+  std::vector<Channel> channels_;     // [3][peers]
+  std::vector<Flight> flights_[3];    // [peers][capacity]
+  std::vector<fabric::Put> pending_;  // Ring of puts that the fabric has not taken.
   std::uint64_t pending_head_ = 0;
   std::uint64_t pending_tail_ = 0;
-  std::vector<std::uint32_t> dirty_;       // Channels with credits to tell.
-  std::vector<std::uint32_t> my_index_;    // [peers]: this rank's index at that peer.
-  std::vector<std::uint64_t> heard_ns_;    // [peers]
-  std::vector<std::uint8_t> rail_gone_;    // [peers]
-  std::vector<std::uint64_t> beat_seen_;   // [ranks_per_node]
+  std::vector<std::uint32_t> dirty_;     // Channels with credits to tell.
+  std::vector<std::uint32_t> my_index_;  // [peers]: this rank's index at that peer.
+  std::vector<std::uint64_t> heard_ns_;  // [peers]
+  std::vector<std::uint8_t> rail_gone_;  // [peers]: has said goodbye.
+  enum Farewell : std::uint8_t { kSilent, kSaying, kSaid };
+  std::vector<Farewell> farewell_;        // [peers]: this rank's goodbye to it.
+  std::vector<std::uint64_t> beat_seen_;  // [ranks_per_node]
   std::vector<std::uint64_t> beat_ns_;
   std::uint64_t next_beat_ns_ = 0;
   std::uint64_t last_check_ns_ = 0;
   bool ring_needed_ = false;
   bool abort_sent_ = false;
-  bool goodbye_sent_ = false;
+  bool leaving_ = false;
   int quiet_rounds_ = 0;
   ProxyStats stats_;
 

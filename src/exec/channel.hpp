@@ -86,27 +86,88 @@ void release_slot(Exec& exec, int kind, int peer, std::uint64_t sequence) {
              sequence});
 }
 
-/// Calls visit(peer, chunk) for the chunks that fall to this block: chunk by chunk, within a chunk
-/// number over the peers from `first` on, so that all peers get work from the start. Stops, and
-/// returns false, when visit does.
-template <Executor Exec, typename Visit>
-bool for_my_chunks(
-    Exec& exec, const std::int64_t* begin, int peers, int first, Visit&& visit) {
-  std::int64_t most = 0;
+/// Whether the staging slot of `sequence` is free and the target has room for it.
+template <Executor Exec>
+[[nodiscard]] bool may_send(Exec& exec, int kind, int peer, std::uint64_t sequence) {
+  const RankView& rank = exec.rank();
+  const std::uint32_t capacity = rank.layout.capacity[kind];
+  if (sequence < capacity) return true;
+  const std::uint64_t before = sequence - capacity + 1;
+  const std::size_t slot = rank.layout.slot(kind, static_cast<std::uint32_t>(peer), sequence);
+  return exec.load(rank.heap_word(rank.layout.credit[kind]) + peer) >= before &&
+         exec.load(rank.heap_word(rank.layout.completed[kind]) + slot) >= before;
+}
+
+/// Takes the chunks that fall to this block, [begin[p], begin[p + 1]) of every peer p, in order per
+/// peer but whichever peer is ready: ready(peer, chunk) must become true by what others do. A block
+/// that waited for one peer in particular could close a circle of ranks that wait for each other.
+/// `next` is scratch [peers]; stall(peer, chunk) describes the wait (word, value, site) for the
+/// case that nothing becomes ready. Stops, and returns false, when visit or the wait does.
+template <Executor Exec, typename Ready, typename Stall, typename Visit>
+bool for_ready_chunks(Exec& exec,
+                      const std::int64_t* begin,
+                      std::int32_t* next,
+                      int first,
+                      Ready&& ready,
+                      Stall&& stall,
+                      Visit&& visit) {
+  const int peers = exec.rank().peers();
+  std::int64_t left = 0;
   for (int p = 0; p < peers; ++p) {
-    const std::int64_t n = begin[p + 1] - begin[p];
-    most = n > most ? n : most;
+    // Chunk c of peer p falls to block (c + p) mod blocks.
+    next[p] = (exec.block() + exec.blocks() - p % exec.blocks()) % exec.blocks();
+    for (std::int64_t c = next[p]; c < begin[p + 1] - begin[p]; c += exec.blocks()) ++left;
   }
-  std::int64_t turn = 0;
-  for (std::int64_t chunk = 0; chunk < most; ++chunk) {
-    for (int i = 0; i < peers; ++i) {
-      const int peer = (first + i) % peers;
-      if (chunk >= begin[peer + 1] - begin[peer]) continue;
-      if (turn++ % exec.blocks() != exec.block()) continue;
-      if (!visit(peer, chunk)) return false;
+  int turn = first % peers;
+  while (left > 0) {
+    int open = -1;
+    int found = -1;
+    const auto look = [&] {
+      for (int i = 0; i < peers; ++i) {
+        const int p = (turn + i) % peers;
+        if (next[p] >= begin[p + 1] - begin[p]) continue;
+        if (open < 0) open = p;
+        if (!ready(p, next[p])) continue;
+        found = p;
+        return true;
+      }
+      return false;
+    };
+    if (!look()) {
+      const auto [word, value, site] = stall(open, next[open]);
+      if (!exec.wait_any(look, word, value, site)) return false;
     }
+    if (!visit(found, static_cast<std::int64_t>(next[found]))) return false;
+    next[found] += exec.blocks();
+    --left;
+    turn = (found + 1) % peers;
   }
   return true;
+}
+
+/// What a wait for a word looks like to for_ready_chunks.
+struct Stall {
+  const std::uint64_t* word = nullptr;
+  std::uint64_t value = 0;
+  WaitSite site;
+};
+
+/// The stall of a block that may not send: no credit, or no staging slot.
+template <Executor Exec>
+[[nodiscard]] Stall send_stall(
+    Exec& exec, int kind, int peer, std::uint64_t sequence, WaitSite site) {
+  const RankView& rank = exec.rank();
+  const std::uint64_t before = sequence - rank.layout.capacity[kind] + 1;
+  const std::uint64_t* credit = rank.heap_word(rank.layout.credit[kind]) + peer;
+  if (exec.load(credit) < before) {
+    site.reason = record::WaitReason::kCredit;
+    return {credit, before, site};
+  }
+  site.reason = record::WaitReason::kStaging;
+  return {rank.heap_word(rank.layout.completed[kind]) +
+              rank.layout.slot(kind, static_cast<std::uint32_t>(peer), sequence),
+          before,
+          site};
 }
 
 }  // namespace shunt::exec

@@ -22,7 +22,7 @@ enum class Word : int {
   kIntraArrivals,    ///< Counter: … the intra role.
   kSendDone,
   kReceiveDone,
-  kIntraDone,  ///< Also: the whole operation has ended on this rank.
+  kIntraDone,   ///< Also: the whole operation has ended on this rank.
   kBasesReady,  ///< Row bases and chunk counts of a dispatch are known.
   kCount
 };

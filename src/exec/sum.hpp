@@ -8,8 +8,8 @@
 
 namespace shunt::exec {
 
-/// One addend of a row sum. Terms come in the order of the numerics (docs/numerics.md): node by node,
-/// within the own node rank by rank; `ends_partial` closes a node's partial.
+/// One addend of a row sum. Terms come in the order of the numerics (docs/numerics.md): node by
+/// node, within the own node rank by rank; `ends_partial` closes a node's partial.
 struct SumTerm {
   const std::byte* data = nullptr;
   DType type = DType::kBF16;

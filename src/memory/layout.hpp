@@ -48,9 +48,9 @@ struct alignas(64) Posting {
 /// Row counts of one source rank in one dispatch: this header, then int32 rows[ranks_per_node].
 /// In count messages and, per (parity, source), in every heap of the target node.
 struct alignas(64) CountEntry {
-  std::uint64_t ready = 0;   ///< Number of this count exchange + 1; written last, with release.
-  std::uint64_t op = 0;      ///< Sequence number of the dispatch on its Buffer.
-  std::uint64_t hash = 0;    ///< Of the operation's parameters: all ranks must agree.
+  std::uint64_t ready = 0;    ///< Number of this count exchange + 1; written last, with release.
+  std::uint64_t op = 0;       ///< Sequence number of the dispatch on its Buffer.
+  std::uint64_t hash = 0;     ///< Of the operation's parameters: all ranks must agree.
   std::uint64_t records = 0;  ///< That the source's proxy on this node will receive.
   std::int32_t source = 0;
 };

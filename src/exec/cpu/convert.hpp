@@ -50,7 +50,8 @@ namespace shunt::exec {
   if (magnitude < 0x3880'0000U) {
     // Subnormal half: adding 0.5 aligns the mantissa so that fp32 rounding does the rest.
     const float aligned = std::bit_cast<float>(magnitude) + 0.5F;
-    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(aligned) - 0x3f00'0000U));
+    return static_cast<std::uint16_t>(sign |
+                                      (std::bit_cast<std::uint32_t>(aligned) - 0x3f00'0000U));
   }
   const std::uint32_t rounded = magnitude + 0xfffU + ((magnitude >> 13) & 1U) - (112U << 23);
   return static_cast<std::uint16_t>(sign | (rounded >> 13));

@@ -15,8 +15,6 @@ namespace {
 // share cores, and the one waited for may need this one.
 constexpr int kSpins = 64;
 constexpr int kYields = 4;
-// Longest sleep before abort words and deadlines are looked at again.
-constexpr std::uint64_t kNap_ns = 20'000'000;
 
 }  // namespace
 
@@ -28,33 +26,34 @@ bool CpuExec::aborted() const {
   return true;
 }
 
-bool CpuExec::wait_slow(const std::uint64_t* word, std::uint64_t at_least, const WaitSite& site) {
-  const std::uint64_t begin = now_ns();
-  const auto done = [&] { return load_acquire(word) >= at_least; };
-  bool reached = false;
-  for (int i = 0; i < kSpins && !reached; ++i) {
+bool CpuExec::Waiting::pause() {
+  ++rounds_;
+  if (rounds_ <= kSpins) {
     __builtin_ia32_pause();
-    reached = done();
-  }
-  for (int i = 0; i < kYields && !reached; ++i) {
+  } else if (rounds_ <= kSpins + kYields) {
     ::sched_yield();
-    reached = done();
+  } else {
+    return true;
   }
-  while (!reached) {
-    if (aborted()) return false;
-    const std::uint64_t waited = now_ns() - begin;
-    if (waited >= context_.deadline_ns) {
-      const WaitFailure failure{site, op_, at_least, load_acquire(word), waited};
-      context_.on_failure(describe(failure, context_.rank.shape, context_.rank.rank));
-      return false;
-    }
-    sleep_on_bell(context_.rank.control(context_.rank.local),
-                  std::min(kNap_ns, context_.deadline_ns - waited),
-                  [&] { return done() || aborted(); });
-    reached = done();
-  }
-  if (lane_ != nullptr) write_span(site, record::SpanKind::kWait, begin, 0);
+  return false;
+}
+
+bool CpuExec::Waiting::expired_or_aborted() {
+  if (exec_.aborted()) return true;
+  const CpuContext& context = exec_.context_;
+  // A wait for another block of this rank gives that block time to say what it waits for.
+  const std::uint64_t limit = context.deadline_ns * (site_.peer == context.rank.rank ? 2 : 1);
+  const std::uint64_t waited = now_ns() - begin_;
+  if (waited < limit) return false;
+  const WaitFailure failure{site_, exec_.op_, at_least_, load_acquire(word_), waited};
+  context.on_failure(describe(failure, context.rank.shape, context.rank.rank));
   return true;
+}
+
+void CpuExec::Waiting::end() {
+  if (exec_.lane_ != nullptr) {
+    exec_.write_span(site_, record::SpanKind::kWait, begin_, 0);
+  }
 }
 
 void CpuExec::post(const Descriptor& descriptor) {

@@ -30,9 +30,9 @@ struct CpuContext {
   std::function<void()> wake_proxy;
   std::atomic<bool>* proxy_sleeps = nullptr;
   FailureBox* failure = nullptr;
-  std::function<void(Error)> on_failure;  ///< Called once per failed wait, from the block.
+  std::function<void(Error)> on_failure;        ///< Called once per failed wait, from the block.
   std::function<void(std::uint64_t)> on_abort;  ///< The own heap's abort word is set.
-  std::uint64_t deadline_ns = 0;          ///< Of every single wait.
+  std::uint64_t deadline_ns = 0;                ///< Of every single wait.
   const Kernels* kernels = nullptr;
 };
 
@@ -80,7 +80,22 @@ class CpuExec {
                                 std::uint64_t at_least,
                                 const WaitSite& site) {
     if (load_acquire(word) >= at_least) return true;
-    return wait_slow(word, at_least, site);
+    return wait_any([=] { return load_acquire(word) >= at_least; }, word, at_least, site);
+  }
+
+  /// The same for any condition over such words; `word` and `at_least` are what an expiry reports.
+  template <typename Done>
+  [[nodiscard]] bool wait_any(Done&& done,
+                              const std::uint64_t* word,
+                              std::uint64_t at_least,
+                              const WaitSite& site) {
+    if (done()) return true;
+    Waiting waiting(*this, word, at_least, site);
+    while (!done()) {
+      if (!waiting.step([&] { return done(); })) return false;
+    }
+    waiting.end();
+    return true;
   }
 
   /// Everything stored so far by this block is visible to who acquires `value` in `word` of the
@@ -125,7 +140,38 @@ class CpuExec {
   [[nodiscard]] std::uint64_t op() const { return op_; }
 
  private:
-  bool wait_slow(const std::uint64_t* word, std::uint64_t at_least, const WaitSite& site);
+  /// A wait in progress: spins, then yields, then sleeps on the bell, until its deadline.
+  class Waiting {
+   public:
+    Waiting(CpuExec& exec, const std::uint64_t* word, std::uint64_t at_least, const WaitSite& site)
+        : exec_(exec), word_(word), at_least_(at_least), site_(site), begin_(now_ns()) {}
+    /// Lets some time pass. False when the wait has failed.
+    template <typename Done>
+    [[nodiscard]] bool step(Done&& done) {
+      if (!pause()) return true;
+      if (expired_or_aborted()) return false;
+      sleep_on_bell(exec_.context_.rank.control(exec_.context_.rank.local), kNap_ns, [&] {
+        return done() || exec_.aborted();
+      });
+      return true;
+    }
+    void end();
+
+   private:
+    /// Burns or gives away a moment; true once it is time to sleep.
+    bool pause();
+    bool expired_or_aborted();
+
+    CpuExec& exec_;
+    const std::uint64_t* word_;
+    std::uint64_t at_least_;
+    const WaitSite& site_;
+    std::uint64_t begin_;
+    int rounds_ = 0;
+  };
+  /// Longest sleep before abort words and deadlines are looked at again.
+  static constexpr std::uint64_t kNap_ns = 20'000'000;
+
   bool aborted() const;
 
   void write_span(const WaitSite& site,

@@ -4,10 +4,10 @@
 // Text of the kernels, included once per instruction set with SHUNT_KERNELS (the table's name) and
 // SHUNT_KERNELS_NAME defined and the compiler told which instructions it may use. Internal linkage
 // throughout: copies for different instruction sets must not be merged by the linker.
-#include <immintrin.h>
-
 #include <cstdint>
 #include <cstring>
+
+#include <immintrin.h>
 
 #include "exec/cpu/convert.hpp"
 #include "exec/cpu/kernels.hpp"
@@ -33,20 +33,28 @@ constexpr std::size_t kStreamFromBytes = 2048;
 
 #if defined(__AVX512F__)
 using Wide = __m512i;
-inline Wide load_wide(const std::byte* p) { return _mm512_loadu_si512(p); }
-inline void stream_wide(std::byte* p, Wide v) { _mm512_stream_si512(reinterpret_cast<Wide*>(p), v); }
+inline Wide load_wide(const std::byte* p) {
+  return _mm512_loadu_si512(p);
+}
+inline void stream_wide(std::byte* p, Wide v) {
+  _mm512_stream_si512(reinterpret_cast<Wide*>(p), v);
+}
 #elif defined(__AVX2__)
 using Wide = __m256i;
 inline Wide load_wide(const std::byte* p) {
   return _mm256_loadu_si256(reinterpret_cast<const Wide*>(p));
 }
-inline void stream_wide(std::byte* p, Wide v) { _mm256_stream_si256(reinterpret_cast<Wide*>(p), v); }
+inline void stream_wide(std::byte* p, Wide v) {
+  _mm256_stream_si256(reinterpret_cast<Wide*>(p), v);
+}
 #else
 using Wide = __m128i;
 inline Wide load_wide(const std::byte* p) {
   return _mm_loadu_si128(reinterpret_cast<const Wide*>(p));
 }
-inline void stream_wide(std::byte* p, Wide v) { _mm_stream_si128(reinterpret_cast<Wide*>(p), v); }
+inline void stream_wide(std::byte* p, Wide v) {
+  _mm_stream_si128(reinterpret_cast<Wide*>(p), v);
+}
 #endif
 
 inline bool wide_aligned(const std::byte* p) {
@@ -133,7 +141,10 @@ inline void round_to(float* values, DType type, std::size_t n) {
 }
 
 /// One block of one sum; n ≤ kBlock.
-void sum_block(float* total, std::span<const SumTerm> terms, std::size_t at, std::size_t n,
+void sum_block(float* total,
+               std::span<const SumTerm> terms,
+               std::size_t at,
+               std::size_t n,
                DType partial_type) {
   alignas(64) float partial[kBlock];
   alignas(64) float term[kBlock];

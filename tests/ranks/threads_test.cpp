@@ -1,0 +1,374 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dispatch and combine over the mock fabric, ranks as threads: every world shape, routing and
+// fault.
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "bootstrap/threads_world.hpp"
+#include "fabric/faulty_fabric.hpp"
+#include "fabric/mock_fabric.hpp"
+#include "support/world_run.hpp"
+
+namespace shunt {
+namespace {
+
+using testing::RankRun;
+using testing::WorldCase;
+
+constexpr std::uint64_t kDeadline_ns = 120'000'000'000;
+
+std::vector<std::vector<std::int32_t>> random_ids(const WorldCase& c,
+                                                  const std::vector<std::int64_t>& tokens,
+                                                  double dropped,
+                                                  std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::vector<std::int32_t>> ids(static_cast<std::size_t>(c.world));
+  for (int r = 0; r < c.world; ++r) {
+    const std::int64_t n = tokens[static_cast<std::size_t>(r) % tokens.size()];
+    for (std::int64_t i = 0; i < n * c.topk; ++i) {
+      ids[r].push_back(
+          random.uniform() < dropped ? -1 : static_cast<std::int32_t>(random.below(c.experts)));
+    }
+  }
+  return ids;
+}
+
+struct Rules {
+  fabric::FaultOptions faults;
+  fabric::MockOptions::Landing landing = fabric::MockOptions::Landing::kAtPost;
+  bool faulty = false;
+  bool in_window = true;
+  int rounds = 1;
+  std::function<void(BufferOptions&)> tune = [](BufferOptions&) {};
+  std::function<void(int rank, engine::BufferHooks&)> hook = [](int, engine::BufferHooks&) {};
+};
+
+/// Runs `body` on every rank with a Buffer over the mock fabric.
+template <typename Body>
+Status run_world(const WorldCase& c, const Rules& setup, Body&& body) {
+  const int nodes = c.world / c.ranks_per_node;
+  BufferOptions options = testing::options_of(c);
+  options.deadline_ns = kDeadline_ns;
+  options.heartbeat_ns = 20'000'000'000;
+  setup.tune(options);
+  fabric::MockOptions mock;
+  mock.qps = options.qps + 1;
+  mock.landing = setup.landing;
+  std::vector<std::unique_ptr<fabric::MockNetwork>> rails;
+  for (int l = 0; l < c.ranks_per_node; ++l) {
+    rails.push_back(std::make_unique<fabric::MockNetwork>(nodes, mock));
+  }
+  return bootstrap::run_threads(c.world, kDeadline_ns, [&](bootstrap::World& world) -> Status {
+    engine::BufferHooks hooks;
+    const int rank = world.rank();
+    hooks.make_fabric = [&](int) -> Result<std::unique_ptr<fabric::Fabric>> {
+      auto made = rails[rank % c.ranks_per_node]->create(rank / c.ranks_per_node);
+      if (!made || !setup.faulty) return made;
+      fabric::FaultOptions faults = setup.faults;
+      faults.seed += static_cast<std::uint64_t>(rank);
+      auto faulty = fabric::FaultyFabric::create(std::move(*made), faults);
+      if (!faulty) return Unexpected(faulty.error());
+      return std::unique_ptr<fabric::Fabric>(std::move(*faulty));
+    };
+    setup.hook(rank, hooks);
+    auto state = engine::BufferState::create(world, options, hooks);
+    if (!state) return Unexpected(state.error());
+    const Status status = body(**state, world);
+    (*state)->close();
+    return status;
+  });
+}
+
+Status run_rounds(const WorldCase& c, const Rules& setup) {
+  return run_world(c, setup, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+    for (int i = 0; i < setup.rounds; ++i) {
+      RankRun run(state, c, setup.in_window);
+      SHUNT_TRY(run.round(i));
+    }
+    return {};
+  });
+}
+
+struct Shape {
+  int nodes, ranks_per_node;
+};
+class Worlds : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(Worlds, EveryElementIsRight) {
+  const Shape shape = GetParam();
+  std::uint64_t seed = 1;
+  for (const int topk : {1, 3, 16}) {
+    for (const std::vector<std::int64_t>& tokens :
+         {std::vector<std::int64_t>{0}, {63, 64, 65}, {100, 0, 1, 64}}) {
+      for (const double dropped : {0.0, 0.4}) {
+        WorldCase c;
+        c.world = shape.nodes * shape.ranks_per_node;
+        c.ranks_per_node = shape.ranks_per_node;
+        c.experts = c.world * 3;
+        c.topk = topk;
+        c.hidden = 24;
+        c.ids = random_ids(c, tokens, dropped, ++seed);
+        Rules setup;
+        setup.in_window = seed % 2 == 0;
+        setup.tune = [&](BufferOptions& o) {
+          o.chunk_tokens = static_cast<int>(seed % 3 == 0 ? 64 : 1 + seed % 9);
+          o.credits = static_cast<int>(1 + seed % 4);
+        };
+        const Status status = run_rounds(c, setup);
+        ASSERT_TRUE(status) << status.error().to_string() << " topk " << topk << " tokens "
+                            << tokens[0] << " dropped " << dropped;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         Worlds,
+                         ::testing::Values(Shape{1, 1},
+                                           Shape{1, 4},
+                                           Shape{2, 1},
+                                           Shape{2, 2},
+                                           Shape{2, 4},
+                                           Shape{4, 2},
+                                           Shape{3, 3},
+                                           Shape{8, 1}),
+                         [](const auto& tested) {
+                           return std::to_string(tested.param.nodes) + "x" +
+                                  std::to_string(tested.param.ranks_per_node);
+                         });
+
+WorldCase two_by_two(std::int64_t tokens, std::uint64_t seed) {
+  WorldCase c;
+  c.world = 4;
+  c.ranks_per_node = 2;
+  c.experts = 16;
+  c.topk = 4;
+  c.hidden = 64;
+  c.ids = random_ids(c, {tokens, tokens / 2 + 1}, 0.1, seed);
+  return c;
+}
+
+TEST(Types, EveryRowAndWireType) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+    for (const DType wire : {DType::kF32, DType::kBF16, DType::kF16}) {
+      WorldCase c = two_by_two(70, 5);
+      c.dtype = dtype;
+      c.wire = wire;
+      c.hidden = 1032;
+      const Status status = run_rounds(c, {});
+      ASSERT_TRUE(status) << status.error().to_string() << to_string(dtype) << to_string(wire);
+    }
+  }
+}
+
+TEST(Hidden, FromOneVectorToLong) {
+  for (const std::int64_t hidden : {8, 16, 120, 2048, 8192}) {
+    WorldCase c = two_by_two(9, 6);
+    c.hidden = hidden;
+    const Status status = run_rounds(c, {});
+    ASSERT_TRUE(status) << status.error().to_string() << " hidden " << hidden;
+  }
+}
+
+TEST(Skew, AllToOneAndBlocks) {
+  WorldCase c = two_by_two(130, 7);
+  for (auto& ids : c.ids) {
+    for (auto& id : ids) id = 13;
+  }
+  for (const int blocks : {1, 2, 3}) {
+    Rules setup;
+    setup.rounds = 3;
+    setup.tune = [&](BufferOptions& o) {
+      o.blocks = blocks;
+      o.rdma_blocks = blocks;
+      o.chunk_tokens = 7;
+      o.credits = 2;
+      o.qps = blocks;
+    };
+    const Status status = run_rounds(c, setup);
+    ASSERT_TRUE(status) << status.error().to_string();
+  }
+}
+
+TEST(Faults, ReorderDuplicateDelayAndFullQueues) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    WorldCase c = two_by_two(90, seed);
+    Rules setup;
+    setup.faulty = true;
+    setup.rounds = 4;
+    setup.faults.seed = seed * 100;
+    setup.faults.hold_puts = seed % 3 == 0 ? 0 : 6;
+    setup.faults.hold_arrivals = seed % 2 == 0 ? 9 : 0;
+    setup.faults.hold_completions = 5;
+    setup.faults.duplicate_arrival = 0.3;
+    setup.faults.duplicate_completion = 0.3;
+    setup.faults.refuse_post = 0.3;
+    setup.faults.storm_posts = 3;
+    setup.landing = seed % 2 == 0 ? fabric::MockOptions::Landing::kAtPoll
+                                  : fabric::MockOptions::Landing::kAtPost;
+    setup.tune = [&](BufferOptions& o) {
+      o.chunk_tokens = 5;
+      o.credits = static_cast<int>(1 + seed % 3);
+      o.rdma_blocks = static_cast<int>(1 + seed % 2);
+    };
+    const Status status = run_rounds(c, setup);
+    ASSERT_TRUE(status) << status.error().to_string() << " seed " << seed;
+  }
+}
+
+TEST(Faults, ALostArrivalIsATimeoutThatNamesIt) {
+  const WorldCase c = two_by_two(90, 3);
+  Rules setup;
+  setup.faulty = true;
+  setup.faults.lose_arrival = 1.0;
+  setup.tune = [](BufferOptions& o) { o.deadline_ns = 300'000'000; };
+  const Status status = run_rounds(c, setup);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find("row counts from rank"), std::string::npos)
+      << status.error().message;
+}
+
+TEST(Flight, ManyRoundsWithRandomDelaysAndNoBarrier) {
+  WorldCase c = two_by_two(20, 9);
+  Rules setup;
+  setup.rounds = 200;
+  setup.in_window = false;
+  setup.tune = [](BufferOptions& o) {
+    o.chunk_tokens = 3;
+    o.credits = 2;
+  };
+  setup.hook = [](int rank, engine::BufferHooks& hooks) {
+    hooks.before_operation = [rank](int role, int block, std::uint64_t op) {
+      Random random(op * 31 + static_cast<std::uint64_t>(rank * 7 + role * 3 + block));
+      for (std::uint64_t i = random.below(64); i > 0; --i) std::this_thread::yield();
+    };
+  };
+  const Status status = run_rounds(c, setup);
+  ASSERT_TRUE(status) << status.error().to_string();
+}
+
+TEST(Flight, TwoHandlesAtOnce) {
+  const WorldCase a = two_by_two(50, 21);
+  WorldCase b = two_by_two(33, 22);
+  const Status status =
+      run_world(a, {}, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+        for (int i = 0; i < 20; ++i) {
+          RankRun first(state, a, true);
+          RankRun second(state, b, false);
+          SHUNT_TRY(first.start_dispatch(i));
+          SHUNT_TRY(second.start_dispatch(i + 1));
+          SHUNT_TRY(second.check_dispatch(i + 1));
+          SHUNT_TRY(first.check_dispatch(i));
+          first.run_experts();
+          second.run_experts();
+          SHUNT_TRY(first.start_combine());
+          SHUNT_TRY(second.start_combine());
+          const auto all = [](int, int, std::int64_t) { return true; };
+          SHUNT_TRY(second.check_combine(i + 1, all));
+          SHUNT_TRY(first.check_combine(i, all));
+        }
+        return {};
+      });
+  ASSERT_TRUE(status) << status.error().to_string();
+}
+
+TEST(Flight, AHandleReplays) {
+  const WorldCase c = two_by_two(77, 23);
+  const Status status =
+      run_world(c, {}, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+        RankRun run(state, c, false);
+        SHUNT_TRY(run.round(0));
+        for (int i = 1; i < 10; ++i) {
+          run.fill_input(i);
+          auto output = run.make_output();
+          if (!output) return Unexpected(output.error());
+          SHUNT_TRY(state.replay(run.handle, run.x.data(), *output));
+          SHUNT_TRY(run.check_dispatch(i));
+          run.run_experts();
+          SHUNT_TRY(run.start_combine());
+          SHUNT_TRY(run.check_combine(i, [](int, int, std::int64_t) { return true; }));
+        }
+        return {};
+      });
+  ASSERT_TRUE(status) << status.error().to_string();
+}
+
+TEST(Overflow, KeepsTheFirstRowsAndCombineLeavesOutTheRest) {
+  const WorldCase c = two_by_two(60, 24);
+  std::vector<std::vector<RowOrigin>> rows;
+  for (int at = 0; at < c.world; ++at) rows.push_back(testing::expected_rows(c, at));
+  const auto room = [&](int at) { return static_cast<std::int64_t>(rows[at].size()) / 2; };
+  const Status status =
+      run_world(c, {}, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+        RankRun run(state, c, true);
+        run.capacity = room(run.rank);
+        SHUNT_TRY(run.start_dispatch(0));
+        SHUNT_TRY(run.check_dispatch(0));
+        run.run_experts();
+        SHUNT_TRY(run.start_combine());
+        return run.check_combine(0, [&](int at, int source, std::int64_t token) {
+          for (std::int64_t r = 0; r < room(at); ++r) {
+            if (rows[at][r].rank == source && rows[at][r].token == token) return true;
+          }
+          return false;
+        });
+      });
+  ASSERT_TRUE(status) << status.error().to_string();
+}
+
+TEST(Contract, DifferentOptionsAreNamed) {
+  const WorldCase c = two_by_two(5, 1);
+  const Status status = bootstrap::run_threads(2, kDeadline_ns, [&](bootstrap::World& world) {
+    BufferOptions options = testing::options_of(c);
+    options.ranks_per_node = 2;
+    options.hidden = world.rank() == 0 ? 64 : 128;
+    auto state = engine::BufferState::create(world, options);
+    return state ? Status{} : Status(Unexpected(state.error()));
+  });
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find("hidden is"), std::string::npos) << status.error().message;
+}
+
+TEST(Contract, DifferentOperationsAreNamed) {
+  WorldCase c = two_by_two(12, 2);
+  for (auto& ids : c.ids) ids.clear();  // Without tokens, a combine waits for no other node.
+  const Status status =
+      run_world(c, {}, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+        RankRun run(state, c, false);
+        SHUNT_TRY(run.round(0));
+        if (run.rank >= 2) {
+          SHUNT_TRY(run.start_combine());
+        }
+        return run.round(0);
+      });
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find("all ranks must issue the same operations"),
+            std::string::npos)
+      << status.error().message;
+}
+
+TEST(Contract, WrongArgumentsAreNamed) {
+  const auto refused = [](const std::function<void(BufferOptions&)>& spoil, const char* text) {
+    const Status status = bootstrap::run_threads(1, kDeadline_ns, [&](bootstrap::World& world) {
+      BufferOptions options{.experts = 4, .topk = 2, .hidden = 64, .max_tokens = 4};
+      spoil(options);
+      auto state = engine::BufferState::create(world, options);
+      return state ? Status{} : Status(Unexpected(state.error()));
+    });
+    ASSERT_FALSE(status) << text;
+    EXPECT_NE(status.error().message.find(text), std::string::npos) << status.error().message;
+  };
+  refused([](BufferOptions& o) { o.hidden = 7; }, "multiple of 16 bytes");
+  refused([](BufferOptions& o) { o.experts = 0; }, "0 experts");
+  refused([](BufferOptions& o) { o.topk = 0; }, "topk 0");
+  refused([](BufferOptions& o) { o.ranks_per_node = 3; }, "1 ranks do not divide into nodes of 3");
+  refused([](BufferOptions& o) { o.credits = 0; }, "credits 0");
+}
+
+}  // namespace
+}  // namespace shunt
