@@ -40,6 +40,9 @@ else()
   message(STATUS "CUDA: switched off (SHUNT_WITH_CUDA=OFF), device code is NOT built")
 endif()
 
+# All folders with device code: what the preset cuda-compile builds.
+add_custom_target(device_code)
+
 # shunt_cuda_sources(<folder> SOURCES a.cu ... [ARCHITECTURES ...] [LINK ...]): adds device code to
 # the target of a folder; nothing where there is no nvcc. SHUNT_HAVE_CUDA=1 is defined for the folder
 # and for what links it. ARCHITECTURES replaces the default list for the whole folder: code that uses
@@ -50,6 +53,7 @@ function(shunt_cuda_sources name)
     return()
   endif()
   target_sources(shunt_${name} PRIVATE ${ARG_SOURCES})
+  add_dependencies(device_code shunt_${name})
   target_compile_definitions(shunt_${name} PUBLIC SHUNT_HAVE_CUDA=1)
   target_compile_options(shunt_${name} PRIVATE
     $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-lineinfo>)
