@@ -47,6 +47,7 @@ void add_flight(const LinkMeasure& link, const Pipe& pipe, Finding& finding) {
                                           link.in_flight_max,
                                           bytes_text(link.put_bytes_mean)),
                               kPairs});
+  if (pipe.latency_ns <= 0) return;
   finding.evidence.push_back(
       {"latency", ns_text(pipe.latency_ns) + " beside the put's own time on the link", kPairs});
 }
@@ -80,7 +81,7 @@ Finding small_batch(const Facts& facts, const LinkMeasure& link, const Pipe& pip
       "the batch is too small for the link: {} in {} puts an operation, which need {} at the "
       "rating while the window is {}",
       bytes_text(link.bytes.p50),
-      number(link.puts.p50),
+      fmt::format("{:.0f}", link.puts.p50),
       ns_text(link.bytes.p50 / *facts.rating()),
       ns_text(link.window_ns.p50));
   finding.evidence.push_back({"bytes an operation", bytes_text(link.bytes.p50), "puts"});
@@ -109,7 +110,7 @@ Finding small_puts(const Facts& facts, const LinkMeasure& link, const Pipe& pipe
   finding.sentence =
       fmt::format("puts of {} are too small: {} of them take {} of the window each, their bytes {}",
                   bytes_text(link.put_bytes_mean),
-                  number(link.puts.p50),
+                  fmt::format("{:.0f}", link.puts.p50),
                   ns_text(link.window_ns.p50 / std::max(1.0, link.puts.p50)),
                   ns_text(link.put_bytes_mean / *facts.rating()));
   add_flight(link, pipe, finding);

@@ -185,6 +185,10 @@ RuleResult cold_start(const Facts& facts) {
 
 RuleResult counters_disagree(const Facts& facts) {
   if (facts.recording.run.shape.nodes < 2) return {.missing = kNoLinks};
+  if (!facts.measures.missing_ranks.empty() || !facts.measures.incomplete_ranks.empty() ||
+      facts.measures.dropped_records != 0) {
+    return {.missing = "records are missing, so they cannot account for what counters moved"};
+  }
   RuleResult result;
   bool compared = false;
   for (const analysis::CounterCheck& check : facts.measures.counters) {
@@ -209,9 +213,9 @@ RuleResult counters_disagree(const Facts& facts) {
                                      bytes_text(static_cast<double>(check.counter.bytes)),
                                      bytes_text(static_cast<double>(expected)),
                                      number(*check.ratio));
-    finding.action = off > 0
-                         ? "look for other traffic on the port, and for retransmissions"
-                         : "is it the port that the ranks use? were records lost or ranks missing?";
+    finding.action =
+        off > 0 ? "look for other traffic on the port, and for retransmissions"
+                : "is it the port that the ranks use, and was it read after the last operation?";
     finding.confirm = "the counter stands still while the run is idle";
     if (!check.frame_bytes) finding.confidence = Confidence::kLow;
     result.findings.push_back(std::move(finding));

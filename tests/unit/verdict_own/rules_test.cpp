@@ -229,9 +229,20 @@ TEST(CountersDisagree, BeyondFivePercentOnly) {
   EXPECT_THAT(ids(run), Not(Contains("counters-disagree")));
 }
 
-TEST(Judge, LostRecordsLowerConfidence) {
+TEST(CountersDisagree, IsNotJudgedOnPartialRecords) {
   SyntheticRun run;
   run.missing[3] = true;
+  EXPECT_THAT(ids(run), Not(Contains("counters-disagree")));
+  EXPECT_THAT(judged(run).unchecked.back().missing, HasSubstr("records are missing"));
+}
+
+TEST(Judge, MissingRankLowersConfidence) {
+  SyntheticRun run;
+  run.nodes = 1;
+  run.ranks_per_node = 4;
+  run.slow_factor[2] = 4.0;
+  run.missing[3] = true;
+  ASSERT_FALSE(judged(run).findings.empty());
   for (const Finding& finding : judged(run).findings) {
     EXPECT_NE(finding.confidence, Confidence::kHigh) << finding.id;
   }
