@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs an MPI program on emulated nodes (root):
+// Runs an Open MPI program on emulated nodes (root):
 //
 //   run_on_nodes --nodes 2 --ranks-per-node 2 --rate 1Gbit -- bench_alltoallv --tokens 512
 //
-// starts `mpirun` inside node 0 with this program as its remote shell: called as `run_on_nodes
-// ADDRESS COMMAND...` it enters the node of that address instead of a remote machine. Each node has
-// a host name and System V IPC of its own, so that no MPI takes two nodes for one.
+// starts mpirun.openmpi inside node 0 with this program as its remote shell: called as
+// `run_on_nodes ADDRESS COMMAND...` it enters the node of that address instead of a remote machine.
+// Each node has a host name and System V IPC of its own, so that no MPI takes two nodes for one.
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,7 +78,6 @@ struct Options {
   int nodes = 2;
   int ranks_per_node = 2;
   std::string rate = "1Gbit";
-  std::string flavour = "openmpi";
   std::vector<std::string> command;
 };
 
@@ -89,33 +90,28 @@ std::vector<std::string> launcher_command(const Options& options,
         fmt::format("{}{}:{}", node == 0 ? "" : ",", nodes.address(node), options.ranks_per_node);
   }
   const std::string ranks = std::to_string(options.nodes * options.ranks_per_node);
-  std::vector<std::string> words;
-  if (options.flavour == "mpich") {
-    words = {"mpirun.mpich", "-launcher", "rsh", "-launcher-exec", self, "-hosts", hosts};
-  } else {
-    words = {"mpirun.openmpi",
-             "--allow-run-as-root",
-             "--oversubscribe",
-             "--bind-to",
-             "none",
-             "--host",
-             hosts,
-             "--mca",
-             "plm_rsh_agent",
-             self,
-             "--mca",
-             "plm_rsh_no_tree_spawn",
-             "1",
-             "--mca",
-             "pml",
-             "ob1",
-             "--mca",
-             "btl",
-             "tcp,vader,self",
-             "--mca",
-             "btl_tcp_if_include",
-             EmulatedNodes::interface_name()};
-  }
+  std::vector<std::string> words = {"mpirun.openmpi",
+                                    "--allow-run-as-root",
+                                    "--oversubscribe",
+                                    "--bind-to",
+                                    "none",
+                                    "--host",
+                                    hosts,
+                                    "--mca",
+                                    "plm_rsh_agent",
+                                    self,
+                                    "--mca",
+                                    "plm_rsh_no_tree_spawn",
+                                    "1",
+                                    "--mca",
+                                    "pml",
+                                    "ob1",
+                                    "--mca",
+                                    "btl",
+                                    "tcp,vader,self",
+                                    "--mca",
+                                    "btl_tcp_if_include",
+                                    EmulatedNodes::interface_name()};
   words.insert(words.end(), {"-n", ranks});
   words.insert(words.end(), options.command.begin(), options.command.end());
   return words;
@@ -128,6 +124,7 @@ int start(const std::vector<std::string>& words) {
   arguments.push_back(nullptr);
   const pid_t pid = ::fork();
   if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // mpirun then ends its ranks.
     if (!isolate("node-0")) ::_exit(126);
     ::execvp(arguments[0], arguments.data());
     std::fprintf(stderr, "run_on_nodes: cannot start %s\n", arguments[0]);
@@ -179,13 +176,11 @@ int main(int argc, char** argv) {
     return remote_shell(argv[1], {argv + 2, argv + argc});
   }
   Options options;
-  CLI::App app("Runs an MPI program on emulated nodes joined by links of a known rate (root)");
+  CLI::App app("Runs an Open MPI program on emulated nodes joined by links of a known rate (root)");
   app.add_option("--nodes", options.nodes, "Emulated nodes")->check(CLI::PositiveNumber);
   app.add_option("--ranks-per-node", options.ranks_per_node, "Ranks on each")
       ->check(CLI::PositiveNumber);
   app.add_option("--rate", options.rate, "Of each node's link, such as 1Gbit");
-  app.add_option("--mpi", options.flavour, "openmpi or mpich")
-      ->check(CLI::IsMember({"openmpi", "mpich"}));
   app.add_option("command", options.command, "Program and its options, after --")->required();
   CLI11_PARSE(app, argc, argv);
   return run(options);
