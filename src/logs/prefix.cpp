@@ -161,6 +161,20 @@ std::string_view strip_prefixes(std::string_view text, std::optional<int>& rank)
   for (int round = 0; round < 8; ++round) {
     std::size_t end = quote_end(text);
     std::optional<int> seen;
+    // Emphasis around a whole line, its launcher prefix included: "**0: dispatch …**".
+    const std::size_t mark = text.find_first_not_of("*_` \t");
+    if (end == 0 && mark != kNone && mark > 0 && text.find_first_of("*_`") < mark) {
+      Match inner = open_mpi_tag(text, mark);
+      if (inner.end == 0) inner = bracket_rank(text, mark);
+      if (inner.end == 0) {
+        inner = label(text.substr(mark));
+        if (inner.end != 0) inner.end += mark;
+      }
+      if (inner.end != 0) {
+        end = inner.end;
+        seen = inner.rank;
+      }
+    }
     if (end == 0) end = timestamp_end(text);
     if (end == 0) end = actor_end(text);
     if (end == 0) {

@@ -48,15 +48,27 @@ std::string_view unit_behind(std::string_view text, const Number& number) {
   return text.substr(begin, end - begin);
 }
 
-Path path_behind(std::string_view text, std::size_t at) {
-  const std::string_view rest = text.substr(at, 24);
-  if (contains_ci(rest, "(RDMA)") || contains_ci(rest, "(IB)") || contains_ci(rest, "RDMA")) {
-    return Path::kRdma;
+/// "43 GB/s (RDMA)", "43 GB/s RDMA", else the path named before the number in its clause: "RDMA best
+/// 39 GB/s".
+Path path_of(std::string_view text, const Number& number) {
+  std::string_view rest = text.substr(number.end);
+  if (const std::size_t unit = rest.find("/s"); unit != kNone && unit < 8) rest.remove_prefix(unit + 2);
+  while (!rest.empty() && (is_space(rest[0]) || rest[0] == '(')) rest.remove_prefix(1);
+  static constexpr std::array<std::string_view, 3> kOut{"RDMA", "IB", "wire"};
+  static constexpr std::array<std::string_view, 4> kUp{"NVL", "NVLink", "XGMI", "xGMI"};
+  for (const std::string_view word : kOut) {
+    if (starts_with_ci(rest, word)) return Path::kRdma;
   }
-  if (contains_ci(rest, "(NVL)") || contains_ci(rest, "NVLink") || contains_ci(rest, "XGMI")) {
-    return Path::kNvl;
+  for (const std::string_view word : kUp) {
+    if (starts_with_ci(rest, word)) return Path::kNvl;
   }
-  return Path::kUnknown;
+  const std::size_t clause = text.substr(0, number.begin).find_last_of(";|");
+  const std::string_view before =
+      text.substr(clause == kNone ? 0 : clause, number.begin - (clause == kNone ? 0 : clause));
+  static constexpr std::array<std::string_view, 4> kBefore{"RDMA ", "IB ", "XGMI ", "NVLink "};
+  const std::size_t which = nearest_before(before, before.size(), kBefore);
+  if (which < 2) return Path::kRdma;
+  return which < 4 ? Path::kNvl : Path::kUnknown;
 }
 
 void read_rates(const Document& document, std::size_t i, Sink& sink) {
@@ -71,7 +83,13 @@ void read_rates(const Document& document, std::size_t i, Sink& sink) {
     Sample sample;
     sample.format = "fact";
     sample.operation = which == 0 ? Operation::kDispatch : Operation::kCombine;
-    sample.path = path_behind(text, number.end);
+    sample.path = path_of(text, number);
+    for (const std::string_view dtype : {"fp8", "bf16"}) {
+      if (contains_ci(text, dtype)) sample.dtype = std::string(dtype);
+    }
+    static constexpr std::array<std::string_view, 3> kKinds{"best", "avg", "average"};
+    const std::size_t kind = nearest_before(text, number.begin, kKinds);
+    if (kind < kKinds.size()) sample.variant = kind == 0 ? "best" : "average";
     sample.rate_gbs = number.value;
     sample.rate_error = number.half_ulp();
     sample.group = heading_of(document, i);

@@ -107,7 +107,7 @@ std::optional<double> unit_in(std::string_view text, Meaning& meaning) {
     meaning = Meaning::kRate;
     return 1.0 / 8;
   }
-  if (contains_ci(text, "MB/s")) {
+  if (contains_ci(text, "MB/s")) {  // Also MB/sec.
     meaning = Meaning::kRate;
     return 1e-3;
   }
@@ -128,7 +128,7 @@ Column column_of(std::string_view head, std::string_view title) {
     column.meaning = Meaning::kRanks;
     return column;
   }
-  if (contains_ci(head, "size")) {
+  if (contains_ci(head, "size") || contains_ci(head, "#bytes") || equals_ci(trim(head), "bytes")) {
     column.meaning = Meaning::kSize;
     column.factor = 1;
     for (const std::string_view unit : {"KiB", "KB", "MiB", "MB", "GiB", "GB"}) {
@@ -148,7 +148,13 @@ Column column_of(std::string_view head, std::string_view title) {
 class Table {
  public:
   Table(const Document& document, Sink& sink, std::vector<Cells> rows, std::string title)
-      : document_(document), sink_(sink), rows_(std::move(rows)), title_(std::move(title)) {}
+      : sink_(sink), rows_(std::move(rows)), title_(std::move(title)) {
+    const std::size_t first = rows_.front().line;
+    for (std::size_t i = first > 8 ? first - 8 : 0; i < first; ++i) {
+      low_latency_ = low_latency_ || contains_ci(document.lines[i].text, "low-latency") ||
+                     contains_ci(document.lines[i].text, "low latency");
+    }
+  }
 
   void read() {
     head_ = rows_.front().cells;
@@ -167,14 +173,14 @@ class Table {
   bool read_sweep() {
     bool any = false;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (columns_[c].meaning != Meaning::kRate) continue;
+      if (columns_[c].meaning != Meaning::kRate || contains_ci(head_[c], "busbw")) continue;
       Sweep sweep;
       sweep.format = "table";
       sweep.title = title_.empty() ? head_[c] : fmt::format("{}: {}", title_, head_[c]);
       sweep.group = title_;
       const bool link = contains_ci(title_, "put_bw") || contains_ci(title_, "get_bw") ||
                         contains_ci(title_, "p_bw") || contains_ci(title_, "g_bw") ||
-                        contains_ci(title_, "write_bw");
+                        contains_ci(title_, "write_bw") || columns_[c].factor < 0.2;
       sweep.path = link ? Path::kWire : Path::kAlgorithm;
       sweep.operation = collective_in(fmt::format("{} {}", title_, head_[c]));
       sweep.source = sink_.source(rows_.front().line);
@@ -306,6 +312,14 @@ class Table {
     sample.variant = variant_of(label);
     sample.span = contains_ci(label + head, "kernel") ? Span::kKernel : Span::kApi;
     sample.path = first_path({cell, head, label, title_});
+    // Tables of low-latency kernels call every selection "RDMA".
+    if (sample.path == Path::kRdma && low_latency_) sample.path = Path::kSelection;
+    for (const std::string_view word : {"worst", "average", "avg", "best"}) {
+      if (!contains_ci(head, word)) continue;
+      sample.variant = fmt::format("{}{}{}", word == "avg" ? "average" : word,
+                                   sample.variant.empty() ? "" : " ", sample.variant);
+      break;
+    }
     sample.dtype = dtype_in(head);
     if (sample.dtype.empty()) sample.dtype = dtype_in(fmt::format("{} {}", label, title_));
     sample.group = title_;
@@ -377,8 +391,8 @@ class Table {
     return {};
   }
 
-  const Document& document_;
   Sink& sink_;
+  bool low_latency_ = false;
   std::vector<Cells> rows_;
   std::string title_;
   std::vector<std::string> head_;

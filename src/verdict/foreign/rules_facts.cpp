@@ -3,6 +3,7 @@
 //
 // A bare rate without the bytes it counts: every reading of it, and which of them a link allows.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@ void judge_facts(const Situation& s, Findings& findings) {
   for (int file = 0; file < static_cast<int>(s.evidence.files.size()); ++file) {
     const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
     const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+    std::set<logs::Operation> told;
     for (const logs::Sample& sample : s.evidence.samples) {
       const bool bare = sample.format == "fact" || sample.format == "table";
       if (sample.source.file != file || !bare || sample.path != logs::Path::kUnknown ||
@@ -24,7 +26,7 @@ void judge_facts(const Situation& s, Findings& findings) {
       double nodes = shape.nodes ? shape.nodes->value : 0;
       const double per = shape.ranks_per_node ? shape.ranks_per_node->value : 8;
       if (nodes == 0 && shape.world && shape.world->value > per) nodes = shape.world->value / per;
-      if (nodes < 2) continue;
+      if (nodes < 2 || !told.insert(sample.operation).second) continue;
       const double topk = shape.topk ? shape.topk->value : 8;
       const double experts = shape.experts ? shape.experts->value : 256;
       const auto copies = logs::uniform_copies(experts, topk, nodes, per);

@@ -140,6 +140,16 @@ std::string nvl_sentence(const Situation& s, int file, const std::vector<const O
   return {};
 }
 
+/// Each distinct node count once, with how it is known.
+void add_nodes(const std::vector<const Op*>& ops, Finding& finding) {
+  std::vector<double> seen;
+  for (const Op* op : ops) {
+    if (std::ranges::find(seen, op->nodes->value) != seen.end()) continue;
+    seen.push_back(op->nodes->value);
+    finding.evidence.push_back({"nodes", fmt::format("{:g}", op->nodes->value), op->nodes->from});
+  }
+}
+
 /// What more blocks, or half the bytes, changed: tells SM-bound and fixed cost from the link.
 void add_comparisons(const std::vector<const Op*>& ops, Finding& finding) {
   for (const Op* a : ops) {
@@ -204,7 +214,7 @@ void add_bytes(const Shape& shape, const std::vector<const Op*>& ops, Finding& f
         bytes / row / tokens,
         tokens,
         shape.tokens ? "" : " assumed",
-        bytes * logs::remote_share(shape.nodes->value) / 1e6);
+        bytes * logs::remote_share(op->nodes->value) / 1e6);
     if (sample.notify_us) {
       text += fmt::format("; the rate leaves out notify ({:.0f} µs): {} with it",
                           *sample.notify_us,
@@ -281,12 +291,10 @@ void judge_file(const Situation& s, int file, Findings& findings) {
                                  list_wires(ops, rating),
                                  share_of_link(rating, wire),
                                  nvl_sentence(s, file, ops));
-  add_wire_facts(s, ops, rating, shape.nodes->value, finding);
+  add_wire_facts(s, ops, rating, (*top)->nodes->value, finding);
   add_comparisons(ops, finding);
   add_bytes(shape, ops, finding);
-  if (shape.nodes)
-    finding.evidence.push_back(
-        {"nodes", fmt::format("{:g}", shape.nodes->value), shape.nodes->from});
+  add_nodes(ops, finding);
   if (rating.known())
     finding.evidence.push_back({"NIC rate per GPU", gbs(rating.gbs), rating.from});
   if (const auto bound = sharing_bound(shape, rating, wire); !bound.empty() && id == "underused") {
@@ -313,10 +321,9 @@ void judge_file(const Situation& s, int file, Findings& findings) {
 void explain_own_node(const Situation& s, int file, Findings& findings) {
   const auto ops = wired(s, file);
   if (ops.empty()) return;
-  const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
-  const double nodes = shape.nodes->value;
-  const double share = logs::remote_share(nodes);
   const Op& op = *ops.front();
+  const double nodes = op.nodes->value;
+  const double share = logs::remote_share(nodes);
   const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
   const double limit = rating.known() ? rating.gbs : 50;
   Finding finding =
@@ -333,7 +340,7 @@ void explain_own_node(const Situation& s, int file, Findings& findings) {
       gbs(limit));
   finding.derivation =
       fmt::format("(N − 1) / N = {:.4g} for uniform routing over N = {:g} nodes", share, nodes);
-  finding.evidence.push_back({"nodes", fmt::format("{:g}", nodes), shape.nodes->from});
+  finding.evidence.push_back({"nodes", fmt::format("{:g}", nodes), op.nodes->from});
   findings.push_back(std::move(finding));
 }
 

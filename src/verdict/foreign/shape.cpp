@@ -173,6 +173,11 @@ Shape make_shape(const Evidence& evidence, const std::vector<Op>& ops, int file)
   infer_from_bytes(ops, file, shape);
   complete_world(shape);
   infer_nics(evidence, file, shape);
+  if (!shape.nodes && shape.world && shape.world->value > 8 && !shape.ranks_per_node &&
+      std::fmod(shape.world->value, 8) == 0) {
+    shape.nodes = Known{shape.world->value / 8,
+                        fmt::format("{:g} ranks, 8 GPUs a node assumed", shape.world->value), true};
+  }
   return shape;
 }
 

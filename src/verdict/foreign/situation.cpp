@@ -27,13 +27,15 @@ bool is_op_sample(const Sample& sample) {
 }
 
 auto key_of(const Sample& s) {
+  const auto ranks = s.settings.find("ranks");
+  const double world = s.format == "table" && ranks != s.settings.end() ? ranks->second : 0;
   return std::tuple(
-      s.source.file, s.group, s.run, s.format, s.operation, s.variant, s.span, s.dtype);
+      s.source.file, s.group, s.run, s.format, s.operation, s.variant, s.span, s.dtype, world);
 }
 
 /// Rows of a tuning sweep that compete: of one file, operation, type and path.
 auto rivals_of(const Sample& s) {
-  return std::tuple(s.source.file, s.operation, s.dtype, s.path);
+  return std::tuple(s.source.file, s.group, s.operation, s.dtype, s.path);
 }
 
 bool is_tuning_row(const Sample& sample) {
@@ -71,6 +73,41 @@ void add_figure(std::optional<Figure>& figure, const Sample& sample) {
   figure->min = std::min(figure->min, rate);
   figure->max = std::max(figure->max, rate);
   ++figure->ranks;
+}
+
+/// A table row's "#EP", a heading's "4 nodes", the operation's own ratio, else the file's count.
+std::optional<Known> nodes_of(const Op& op, const Shape& shape) {
+  const double per = shape.ranks_per_node ? shape.ranks_per_node->value : 8;
+  const auto ranks = op.rdma->sample->settings.find("ranks");
+  if (op.format == "table" && ranks != op.rdma->sample->settings.end() && ranks->second > per) {
+    return Known{std::ceil(ranks->second / per),
+                 fmt::format("{:g} ranks, {:g} GPUs a node{}", ranks->second, per,
+                             shape.ranks_per_node ? "" : " assumed"),
+                 true};
+  }
+  for (const std::string_view word : {"nodes", "node", "Nodes", "Node"}) {
+    const auto count = logs::number_before(op.group, word);
+    if (count && count->decimals == 0 && count->value >= 2 && count->value <= 512) {
+      return Known{count->value, fmt::format("heading '{}'", op.group), false};
+    }
+  }
+  const bool stated = shape.nodes && !shape.nodes->inferred;
+  if (!stated && op.nvl && op.nvl->rate > 0 && op.format != "deepep-v2" &&
+      op.operation != Operation::kCombine) {
+    logs::RatioQuery query;
+    query.ratio = op.rdma->rate / op.nvl->rate;
+    query.ranks_per_node = per > 0 && per <= 128 ? static_cast<int>(per) : 8;
+    if (shape.topk) query.topk = static_cast<int>(std::min(shape.topk->value, 64.0));
+    if (shape.experts) query.experts = static_cast<int>(std::min(shape.experts->value, 4096.0));
+    const auto fits = logs::fit_ratio(query);
+    if (!fits.empty()) {
+      return Known{static_cast<double>(fits.front().nodes),
+                   fmt::format("printed RDMA/NVL = {:.3f}, {} nodes × {} give {:.3f}", query.ratio,
+                               fits.front().nodes, fits.front().ranks_per_node, fits.front().expected),
+                   true};
+    }
+  }
+  return shape.nodes;
 }
 
 std::vector<Op> collect_ops(const logs::Evidence& evidence) {
@@ -144,9 +181,9 @@ Situation make_situation(const logs::Evidence& evidence) {
   for (Op& op : situation.ops) {
     const Shape& shape = situation.shapes[static_cast<std::size_t>(op.file)];
     if (!op.rdma) continue;
-    // V2 prints the local rank's share in SO too; zero means one scale-up domain.
-    if (shape.nodes && shape.nodes->value > 1) {
-      op.wire = op.rdma->rate * logs::remote_share(shape.nodes->value);
+    op.nodes = nodes_of(op, shape);
+    if (op.nodes && op.nodes->value > 1) {
+      op.wire = op.rdma->rate * logs::remote_share(op.nodes->value);
     }
   }
   return situation;
