@@ -72,7 +72,11 @@ bool is_heading(const Line& line) {
     const std::size_t after = body.find_first_not_of('#');
     if (after == std::string_view::npos) return false;
     const std::string_view rest = trim(body.substr(after));
-    return !rest.empty() && (is_alpha(rest[0]) || static_cast<unsigned char>(rest[0]) >= 0x80) &&
+    const std::size_t word = rest.find(' ');
+    const bool counted = !rest.empty() && is_digit(rest[0]) && word != std::string_view::npos &&
+                         word + 1 < rest.size() && is_alpha(rest[word + 1]);
+    return !rest.empty() &&
+           (counted || is_alpha(rest[0]) || static_cast<unsigned char>(rest[0]) >= 0x80) &&
            rest.find(" : ") == std::string_view::npos;
   }
   if (body.size() > 4 && body.substr(0, 2) == "**" &&

@@ -182,7 +182,8 @@ struct Unread {
 struct FileInfo {
   std::string name;
   std::size_t lines = 0;
-  std::size_t read_lines = 0;      ///< Lines that a reader understood.
+  std::size_t content_lines = 0;   ///< Records that are neither blank nor a fence.
+  std::size_t read_lines = 0;      ///< Of these, understood by a reader.
   std::vector<std::string> kinds;  ///< What was recognised, in order of appearance.
   std::vector<std::string> notes;
 };

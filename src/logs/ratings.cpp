@@ -18,7 +18,7 @@ constexpr Rated kRatings[] = {
 #undef SHUNT_RATED
 };
 
-constexpr std::array<double, 9> kStandard{1.25, 3.125, 5.0, 6.25, 7.0, 12.5, 25.0, 50.0, 100.0};
+constexpr std::array<double, 8> kStandard{1.25, 3.125, 5.0, 6.25, 12.5, 25.0, 50.0, 100.0};
 
 /// A whole word; a count in front ("8xH100", "8*B200") and a plural s behind are allowed.
 bool stands_in(std::string_view text, std::string_view word) {

@@ -30,7 +30,7 @@ struct Rated {
 [[nodiscard]] const Rated* find_rating(RatedPart part, std::string_view text);
 [[nodiscard]] const Rated* rating_named(RatedPart part, std::string_view name);
 
-/// Standard port rates, ascending, GB/s: 10, 25, 40, 50, 56, 100, 200, 400, 800 Gb/s.
+/// Standard port rates, ascending, GB/s: 10, 25, 40, 50, 100, 200, 400, 800 Gb/s.
 [[nodiscard]] std::span<const double> standard_rates();
 /// The smallest standard rate that carries `gbs` (1 % slack); nullopt above 800 Gb/s.
 [[nodiscard]] std::optional<double> smallest_fitting_rate(double gbs);

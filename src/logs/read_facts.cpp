@@ -48,11 +48,12 @@ std::string_view unit_behind(std::string_view text, const Number& number) {
   return text.substr(begin, end - begin);
 }
 
-/// "43 GB/s (RDMA)", "43 GB/s RDMA", else the path named before the number in its clause: "RDMA best
-/// 39 GB/s".
+/// "43 GB/s (RDMA)", "43 GB/s RDMA", else the path named before the number in its clause: "RDMA
+/// best 39 GB/s".
 Path path_of(std::string_view text, const Number& number) {
   std::string_view rest = text.substr(number.end);
-  if (const std::size_t unit = rest.find("/s"); unit != kNone && unit < 8) rest.remove_prefix(unit + 2);
+  if (const std::size_t unit = rest.find("/s"); unit != kNone && unit < 8)
+    rest.remove_prefix(unit + 2);
   while (!rest.empty() && (is_space(rest[0]) || rest[0] == '(')) rest.remove_prefix(1);
   static constexpr std::array<std::string_view, 3> kOut{"RDMA", "IB", "wire"};
   static constexpr std::array<std::string_view, 4> kUp{"NVL", "NVLink", "XGMI", "xGMI"};

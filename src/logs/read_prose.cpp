@@ -81,6 +81,7 @@ void read_parts(std::string_view text, std::size_t line, Sink& sink) {
   if (const Rated* nic = find_rating(RatedPart::kNic, text)) {
     sink.config(line, "nic", nic->name, Origin::kProse);
   }
+  if (contains_ci(text, "FP8 dispatch")) sink.config(line, "dispatch_dtype", "fp8", Origin::kProse);
   if (const Rated* instance = find_rating(RatedPart::kInstance, text)) {
     sink.config(line, "instance", instance->name, Origin::kProse);
   }

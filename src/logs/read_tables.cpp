@@ -316,8 +316,10 @@ class Table {
     if (sample.path == Path::kRdma && low_latency_) sample.path = Path::kSelection;
     for (const std::string_view word : {"worst", "average", "avg", "best"}) {
       if (!contains_ci(head, word)) continue;
-      sample.variant = fmt::format("{}{}{}", word == "avg" ? "average" : word,
-                                   sample.variant.empty() ? "" : " ", sample.variant);
+      sample.variant = fmt::format("{}{}{}",
+                                   word == "avg" ? "average" : word,
+                                   sample.variant.empty() ? "" : " ",
+                                   sample.variant);
       break;
     }
     sample.dtype = dtype_in(head);

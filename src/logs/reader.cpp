@@ -97,16 +97,20 @@ void gather(const Document& document, Evidence& evidence) {
     if (heading >= 0 && sink.claimed(i)) sink.claim(static_cast<std::size_t>(heading));
   }
   std::size_t understood = 0;
+  std::size_t content = 0;
   for (std::size_t i = 0; i < document.lines.size(); ++i) {
     const Line& line = document.lines[i];
     if (line.text.empty() || line.fence) continue;
+    ++content;
     if (sink.claimed(i)) {
       ++understood;
     } else {
       evidence.unread.push_back({sink.source(i)});
     }
   }
-  evidence.files[static_cast<std::size_t>(file)].read_lines = understood;
+  FileInfo& read = evidence.files[static_cast<std::size_t>(file)];
+  read.read_lines = understood;
+  read.content_lines = content;
 }
 
 }  // namespace shunt::logs

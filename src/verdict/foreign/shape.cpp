@@ -176,7 +176,8 @@ Shape make_shape(const Evidence& evidence, const std::vector<Op>& ops, int file)
   if (!shape.nodes && shape.world && shape.world->value > 8 && !shape.ranks_per_node &&
       std::fmod(shape.world->value, 8) == 0) {
     shape.nodes = Known{shape.world->value / 8,
-                        fmt::format("{:g} ranks, 8 GPUs a node assumed", shape.world->value), true};
+                        fmt::format("{:g} ranks, 8 GPUs a node assumed", shape.world->value),
+                        true};
   }
   return shape;
 }

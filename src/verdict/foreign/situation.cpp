@@ -81,7 +81,9 @@ std::optional<Known> nodes_of(const Op& op, const Shape& shape) {
   const auto ranks = op.rdma->sample->settings.find("ranks");
   if (op.format == "table" && ranks != op.rdma->sample->settings.end() && ranks->second > per) {
     return Known{std::ceil(ranks->second / per),
-                 fmt::format("{:g} ranks, {:g} GPUs a node{}", ranks->second, per,
+                 fmt::format("{:g} ranks, {:g} GPUs a node{}",
+                             ranks->second,
+                             per,
                              shape.ranks_per_node ? "" : " assumed"),
                  true};
   }
@@ -102,8 +104,11 @@ std::optional<Known> nodes_of(const Op& op, const Shape& shape) {
     const auto fits = logs::fit_ratio(query);
     if (!fits.empty()) {
       return Known{static_cast<double>(fits.front().nodes),
-                   fmt::format("printed RDMA/NVL = {:.3f}, {} nodes × {} give {:.3f}", query.ratio,
-                               fits.front().nodes, fits.front().ranks_per_node, fits.front().expected),
+                   fmt::format("printed RDMA/NVL = {:.3f}, {} nodes × {} give {:.3f}",
+                               query.ratio,
+                               fits.front().nodes,
+                               fits.front().ranks_per_node,
+                               fits.front().expected),
                    true};
     }
   }
@@ -156,6 +161,10 @@ std::string Op::name() const {
   if (!variant.empty())
     out = variant == "best" || variant == "average" ? fmt::format("{} {}", variant, out)
                                                     : fmt::format("{} {}", out, variant);
+  const Figure* figure = rdma ? &*rdma : nvl ? &*nvl : nullptr;
+  if (format == "table" && figure != nullptr && figure->sample->settings.count("ranks") != 0) {
+    out += fmt::format(" EP{:g}", figure->sample->settings.at("ranks"));
+  }
   if (!dtype.empty()) out += fmt::format(" ({})", dtype);
   if (span == logs::Span::kKernel && format == "hybridep") out += " kernel";
   if (span == logs::Span::kApi && format == "hybridep") out += " API";
@@ -179,6 +188,10 @@ Situation make_situation(const logs::Evidence& evidence) {
     situation.ratings.push_back(make_rating(evidence, situation.shapes.back(), index));
   }
   for (Op& op : situation.ops) {
+    const auto* dtype = evidence.find("dispatch_dtype", op.file);
+    if (op.dtype.empty() && op.operation == Operation::kDispatch && dtype != nullptr) {
+      op.dtype = dtype->value;
+    }
     const Shape& shape = situation.shapes[static_cast<std::size_t>(op.file)];
     if (!op.rdma) continue;
     op.nodes = nodes_of(op, shape);

@@ -68,7 +68,8 @@ struct Op {
   std::string dtype;
   std::optional<Figure> rdma;
   std::optional<Figure> nvl;
-  std::optional<Known> nodes;  ///< Of this operation: its group, its ranks, its own ratio, the file.
+  std::optional<Known>
+      nodes;  ///< Of this operation: its group, its ranks, its own ratio, the file.
   std::optional<double> wire;  ///< RDMA without the own node, per GPU, GB/s; absent: N unknown.
   std::optional<double> time_us;
 

@@ -1,0 +1,290 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "report/foreign_report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/units.hpp"
+#include "verdict/foreign.hpp"
+#include "verdict/foreign/rules.hpp"
+#include "verdict/foreign/situation.hpp"
+
+namespace shunt::report {
+namespace {
+
+using logs::Evidence;
+using verdict::foreign::Figure;
+using verdict::foreign::Op;
+using verdict::foreign::Situation;
+
+Value maybe(const std::optional<double>& value, double factor = 1) {
+  return value ? Value{*value * factor} : Value{};
+}
+
+std::string where(const Evidence& evidence, const logs::Source& source) {
+  if (source.file < 0) return "--set";
+  if (evidence.files.size() < 2) return fmt::format("{}", source.line);
+  const std::string& name = evidence.files[static_cast<std::size_t>(source.file)].name;
+  const std::size_t slash = name.rfind('/');
+  return fmt::format(
+      "{}:{}", slash == std::string::npos ? name : name.substr(slash + 1), source.line);
+}
+
+/// Printed rates of dispatch and combine, with what of them crosses the NIC.
+Table operation_table(const Situation& s) {
+  Table table;
+  table.id = "operations";
+  table.title = "What the logs print, and what of it crosses the NIC (per GPU, one direction)";
+  table.columns = {{"operation", "operation", Unit::kText},
+                   {"ranks", "ranks", Unit::kCount},
+                   {"time_ns", "time", Unit::kNs},
+                   {"rdma_gb_per_s", "printed RDMA", Unit::kGbPerS},
+                   {"scale_up_gb_per_s", "printed NVL", Unit::kGbPerS},
+                   {"nodes", "nodes", Unit::kCount},
+                   {"wire_gb_per_s", "wire", Unit::kGbPerS},
+                   {"rating_share", "of rating", Unit::kShare},
+                   {"line", "line", Unit::kText}};
+  for (const Op& op : s.ops) {
+    const Figure* any = op.rdma ? &*op.rdma : op.nvl ? &*op.nvl : nullptr;
+    if (any == nullptr) continue;
+    const auto& rating = s.ratings[static_cast<std::size_t>(op.file)];
+    const bool share = op.wire && rating.known();
+    table.rows.push_back({op.name(),
+                          static_cast<std::int64_t>(any->ranks),
+                          maybe(op.time_us, 1e3),
+                          op.rdma ? Value{op.rdma->rate} : Value{},
+                          op.nvl ? Value{op.nvl->rate} : Value{},
+                          op.nodes ? Value{static_cast<std::int64_t>(op.nodes->value)} : Value{},
+                          maybe(op.wire),
+                          share ? Value{*op.wire / rating.gbs} : Value{},
+                          where(s.evidence, any->sample->source)});
+  }
+  if (!table.rows.empty()) {
+    table.notes.emplace_back(
+        "printed RDMA counts one copy per (token, node), the own node included; wire = printed × "
+        "(N "
+        "− 1) / N");
+  }
+  return table;
+}
+
+Table low_latency_table(const Evidence& evidence) {
+  Table table;
+  table.id = "low_latency";
+  table.title = "Low-latency lines, as printed (every selection counts, local ones included)";
+  table.columns = {{"rank", "rank", Unit::kCount},
+                   {"operation", "operation", Unit::kText},
+                   {"time_ns", "time", Unit::kNs},
+                   {"min_ns", "min", Unit::kNs},
+                   {"max_ns", "max", Unit::kNs},
+                   {"rate_gb_per_s", "printed", Unit::kGbPerS},
+                   {"bytes", "rate × time", Unit::kBytes},
+                   {"line", "line", Unit::kText}};
+  for (const auto& sample : evidence.samples) {
+    if (sample.format != "deepep-low-latency") continue;
+    const bool bytes = sample.rate_gbs && sample.time_us;
+    std::string name = logs::to_string(sample.operation);
+    if (!sample.variant.empty()) name += " " + sample.variant;
+    table.rows.push_back(
+        {sample.rank ? Value{static_cast<std::int64_t>(*sample.rank)} : Value{},
+         name,
+         maybe(sample.time_us, 1e3),
+         maybe(sample.min_us, 1e3),
+         maybe(sample.max_us, 1e3),
+         maybe(sample.rate_gbs),
+         bytes ? Value{static_cast<std::int64_t>(*sample.rate_gbs * *sample.time_us * 1e3)}
+               : Value{},
+         where(evidence, sample.source)});
+  }
+  return table;
+}
+
+Table sweep_table(const Evidence& evidence, const logs::Sweep& sweep, std::size_t number) {
+  Table table;
+  table.id = fmt::format("sweep_{}", number);
+  table.title = fmt::format(
+      "{}: {}", sweep.format, sweep.title.empty() ? logs::to_string(sweep.operation) : sweep.title);
+  table.columns = {{"size", "size", Unit::kText},
+                   {"size_bytes", "", Unit::kCount},
+                   {"time_ns", "time", Unit::kNs},
+                   {"rate_gb_per_s", "rate", Unit::kGbPerS},
+                   {"bus_gb_per_s", "busbw", Unit::kGbPerS},
+                   {"latency_ns", "latency", Unit::kNs},
+                   {"wrong", "wrong", Unit::kCount},
+                   {"size_inferred", "", Unit::kText},
+                   {"line", "line", Unit::kText}};
+  for (const auto& row : sweep.rows) {
+    table.rows.push_back({format_size(static_cast<std::uint64_t>(row.size_bytes)),
+                          static_cast<std::int64_t>(row.size_bytes),
+                          maybe(row.time_us, 1e3),
+                          maybe(row.rate_gbs),
+                          maybe(row.bus_gbs),
+                          maybe(row.latency_us, 1e3),
+                          row.wrong ? Value{static_cast<std::int64_t>(*row.wrong)} : Value{},
+                          Value{row.size_inferred},
+                          where(evidence, row.source)});
+    if (row.size_inferred) {
+      table.notes.push_back(
+          fmt::format("the size in line {} is inferred: the paste lacks it", row.source.line));
+    }
+  }
+  return table;
+}
+
+/// Columns that no row fills say nothing.
+void drop_empty_columns(Table& table) {
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    const bool empty = std::ranges::all_of(table.rows, [&](const auto& row) {
+      return std::holds_alternative<std::monostate>(row[c]);
+    });
+    if (empty) table.columns[c].title.clear();
+  }
+}
+
+void add_table(Report& report, Table table) {
+  if (table.rows.empty()) return;
+  drop_empty_columns(table);
+  report.tables.push_back(std::move(table));
+}
+
+void add_config(const Situation& s, Report& report) {
+  static constexpr std::array kShown{"nodes",
+                                     "ranks_per_node",
+                                     "world",
+                                     "nics_per_node",
+                                     "experts",
+                                     "local_experts",
+                                     "topk",
+                                     "tokens",
+                                     "hidden",
+                                     "dtype",
+                                     "gpu",
+                                     "nic",
+                                     "pcie",
+                                     "instance",
+                                     "rate",
+                                     "ceiling"};
+  for (const char* key : kShown) {
+    const auto* fact = s.evidence.find(key);
+    if (fact == nullptr) continue;
+    const bool gbs = std::string_view(key) == "rate" || std::string_view(key) == "ceiling";
+    report.config.push_back({key,
+                             key,
+                             gbs ? fact->value + " GB/s" : fact->value,
+                             Unit::kText,
+                             fact->source.file < 0 ? std::string("--set")
+                                                   : fmt::format("{}, line {}",
+                                                                 logs::to_string(fact->origin),
+                                                                 where(s.evidence, fact->source))});
+  }
+  std::set<std::string> told;
+  for (const auto& shape : s.shapes) {
+    if (!shape.nodes || !shape.nodes->inferred || s.evidence.find("nodes") != nullptr) continue;
+    if (!told.insert(shape.nodes->from).second) continue;
+    report.config.push_back({"nodes",
+                             "nodes",
+                             fmt::format("{:g}", shape.nodes->value),
+                             Unit::kText,
+                             "inferred: " + shape.nodes->from});
+  }
+}
+
+void add_bars(const Situation& s, Report& report) {
+  for (const Op& op : s.ops) {
+    const auto& rating = s.ratings[static_cast<std::size_t>(op.file)];
+    if (!op.wire || !rating.known()) continue;
+    const double share = *op.wire / rating.gbs;
+    report.bars.push_back({op.name(),
+                           share > 1.03 ? std::nullopt : std::optional<double>(share),
+                           share > 1.03
+                               ? std::string("more than the link carries: refused")
+                               : fmt::format("{:.2f} of {:.2f} GB/s", *op.wire, rating.gbs),
+                           share >= 0.85    ? "full"
+                           : share >= 0.795 ? "close to full"
+                                            : "underused"});
+  }
+}
+
+void add_reading(const Evidence& evidence, Report& report) {
+  for (const auto& file : evidence.files) {
+    std::string kinds = fmt::format("{}", fmt::join(file.kinds, ", "));
+    report.notes.push_back(fmt::format("{}: {}; {} of {} lines understood",
+                                       file.name,
+                                       kinds.empty() ? "nothing recognised" : kinds,
+                                       file.read_lines,
+                                       file.content_lines));
+    for (const std::string& note : file.notes) {
+      report.notes.push_back(fmt::format("{}: {}", file.name, note));
+    }
+  }
+  for (const auto& cut : evidence.truncated) {
+    report.notes.push_back(fmt::format("line {} is cut ({}) and not used: {}",
+                                       where(evidence, cut.source),
+                                       cut.format,
+                                       cut.source.text));
+  }
+  if (evidence.unread.empty()) return;
+  constexpr std::size_t kListed = 5;
+  report.notes.push_back(fmt::format(
+      "{} lines were not understood{}",
+      evidence.unread.size(),
+      evidence.unread.size() > kListed ? fmt::format("; the first {}:", kListed) : ":"));
+  for (std::size_t i = 0; i < std::min(kListed, evidence.unread.size()); ++i) {
+    const auto& source = evidence.unread[i].source;
+    report.notes.push_back(fmt::format("  line {}: {}", where(evidence, source), source.text));
+  }
+}
+
+/// Up to the end of its first sentence.
+std::string first_sentence(const std::string& text) {
+  for (std::size_t at = text.find(". "); at != std::string::npos; at = text.find(". ", at + 1)) {
+    if (at + 2 < text.size() && text[at + 2] >= 'A' && text[at + 2] <= 'Z') {
+      return text.substr(0, at + 1);
+    }
+  }
+  return text;
+}
+
+std::string headline_of(const Report& report, const Evidence& evidence) {
+  for (const auto& finding : report.findings) {
+    if (finding.severity != verdict::Severity::kInfo) return first_sentence(finding.sentence);
+  }
+  if (evidence.empty()) {
+    return "Nothing in the input is a log, table, matrix or counter that this tool knows.";
+  }
+  if (!report.findings.empty()) {
+    return "No fault found. " + first_sentence(report.findings.front().sentence);
+  }
+  return "No fault found: the figures agree with each other, and nothing in them says that a link "
+         "is "
+         "at its limit.";
+}
+
+}  // namespace
+
+Report build_foreign_report(const Evidence& evidence) {
+  Report report;
+  report.kind = "log";
+  const Situation situation = verdict::foreign::make_situation(evidence);
+  std::set<std::string> kinds;
+  for (const auto& file : evidence.files) kinds.insert(file.kinds.begin(), file.kinds.end());
+  report.title = kinds.empty() ? "unrecognised input" : fmt::format("{}", fmt::join(kinds, ", "));
+  report.findings = verdict::judge_foreign(evidence);
+  add_config(situation, report);
+  add_table(report, operation_table(situation));
+  add_table(report, low_latency_table(evidence));
+  for (std::size_t i = 0; i < evidence.sweeps.size(); ++i) {
+    add_table(report, sweep_table(evidence, evidence.sweeps[i], i));
+  }
+  add_bars(situation, report);
+  for (const auto& rule : verdict::foreign::rules()) report.checked.emplace_back(rule.name);
+  add_reading(evidence, report);
+  report.headline = headline_of(report, evidence);
+  return report;
+}
+
+}  // namespace shunt::report
