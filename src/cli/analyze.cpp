@@ -255,7 +255,8 @@ void add_analyze(Program& program) {
       ->type_name("FILE");
   verb.add_option("--fail-on", options->fail_on, "Exit with 1 on findings at least this severe")
       ->check(CLI::IsMember({"info", "notice", "warning", "critical"}));
-  verb.add_flag("--strict", options->strict, "Exit with 6 if ranks or records of a run are missing");
+  verb.add_flag(
+      "--strict", options->strict, "Exit with 6 if ranks or records of a run are missing");
 }
 
 }  // namespace shunt::cli
