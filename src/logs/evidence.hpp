@@ -15,6 +15,7 @@
 #include "logs/link_facts.hpp"
 #include "logs/source.hpp"
 #include "logs/topology_facts.hpp"
+#include "logs/trace_facts.hpp"
 
 namespace shunt::logs {
 
@@ -199,6 +200,7 @@ struct Evidence {
   std::vector<TopologyFact> topologies;
   std::vector<CounterFact> counters;
   std::vector<LinkFact> links;
+  std::vector<TraceFact> traces;
   std::vector<Truncated> truncated;
   std::vector<Unread> unread;  ///< Lines that nobody understood, prose included.
 

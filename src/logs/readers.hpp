@@ -12,6 +12,7 @@ void read_deepep(const Document& document, Sink& sink);
 void read_topology(const Document& document, Sink& sink);
 void read_counters(const Document& document, Sink& sink);
 void read_links(const Document& document, Sink& sink);
+void read_trace(const Document& document, Sink& sink);
 void read_deepep_v2(const Document& document, Sink& sink);
 void read_low_latency(const Document& document, Sink& sink);
 void read_hybridep(const Document& document, Sink& sink);

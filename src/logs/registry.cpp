@@ -9,6 +9,7 @@ namespace shunt::logs {
 std::span<const Reader> readers() {
   static constexpr std::array kReaders{
       Reader{"json", read_result_json},
+      Reader{"trace", read_trace},
       Reader{"topology", read_topology},
       Reader{"links", read_links},
       Reader{"counters", read_counters},

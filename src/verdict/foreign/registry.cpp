@@ -32,6 +32,7 @@ std::span<const Rule> rules() {
       Rule{"counters", judge_counters},
       Rule{"ports", judge_ports},
       Rule{"nic lists", judge_nic_lists},
+      Rule{"traces", judge_traces},
       Rule{"coverage", judge_coverage},
   };
   return kRules;

@@ -40,6 +40,8 @@ void judge_counters(const Situation& situation, Findings& findings);
 // rules_ports.cpp
 void judge_ports(const Situation& situation, Findings& findings);
 void judge_nic_lists(const Situation& situation, Findings& findings);
+// rules_traces.cpp
+void judge_traces(const Situation& situation, Findings& findings);
 // rules_coverage.cpp
 void judge_coverage(const Situation& situation, Findings& findings);
 

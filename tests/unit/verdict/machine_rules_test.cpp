@@ -265,5 +265,68 @@ TEST(NicLists, NamesAPortThatIsDownOrAbsent) {
   EXPECT_FALSE(fires("NCCL_IB_HCA=mlx5_0,mlx5_7\n", "nic-list-mismatch"));
 }
 
+/// A Kineto trace of one rank with all-to-all kernels (begin, end in µs).
+std::string kineto(int rank, const std::vector<std::pair<int, int>>& kernels) {
+  std::string text = R"({"distributedInfo":{"rank":)" + std::to_string(rank) +
+                     R"(,"world_size":4},"traceEvents":[)";
+  for (const auto& [begin, end] : kernels) {
+    text += R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv","ts":)" +
+            std::to_string(begin) + R"(,"dur":)" + std::to_string(end - begin) + "},";
+  }
+  return text + "]}";
+}
+
+TEST(Traces, SkewIsReadFromEndsThatAgree) {
+  const auto findings = judge({kineto(0, {{1000, 9000}, {20000, 26000}}),
+                               kineto(1, {{5000, 9010}, {22000, 26100}, {50000, 51000}})});
+  const Finding* skew = find(findings, "skew");
+  ASSERT_NE(skew, nullptr);
+  EXPECT_NE(skew->sentence.find("rank 1 enters later in all, by up to 4000 µs"), std::string::npos)
+      << skew->sentence;
+  EXPECT_NE(skew->sentence.find("50.0 %"), std::string::npos);
+  EXPECT_NE(skew->sentence.find("1 of 3 kernels"), std::string::npos);
+  EXPECT_NE(skew->sentence.find("other 2 ranks"), std::string::npos);
+}
+
+TEST(Traces, NoSkewBetweenRunsThatDoNotAlign) {
+  EXPECT_EQ(find(judge({kineto(0, {{1000, 9000}, {20000, 26000}}),
+                        kineto(1, {{100000, 108000}, {200000, 206000}})}),
+                 "skew"),
+            nullptr);
+  EXPECT_EQ(find(judge({kineto(0, {{1000, 9000}}), kineto(0, {{3000, 9000}})}), "skew"), nullptr)
+      << "one rank twice";
+}
+
+std::string mori(double send_us, double recv_us, double sync_us) {
+  std::string text = R"({"traceEvents":[)";
+  const auto span = [&text](const char* name, double begin, double end) {
+    for (const auto& [phase, ts] : {std::pair{'B', begin}, std::pair{'E', end}}) {
+      text += std::string(R"({"name":")") + name + R"(","cat":"gpu_kernel","ph":")" + phase +
+              R"(","tid":1,"ts":)" + std::to_string(ts) + "},";
+    }
+  };
+  for (double base : {0.0, 10000.0}) {
+    span("ep_dispatch_copy_to_staging", base, base + 5);
+    span("dispatch_inter_node_send", base + 5, base + 5 + send_us);
+    span("dispatch_inter_node_recv", base + 100, base + 100 + recv_us);
+    span("dispatch_sync", base + 1000, base + 1000 + sync_us);
+    span("ep_combine_all", base + 1000 + sync_us, base + 1010 + sync_us);
+  }
+  return text + "]}";
+}
+
+TEST(Traces, SpansAloneDecideBetweenBarrierAndReceiver) {
+  EXPECT_TRUE(fires(mori(20, 300, 5), "receiver-waits"));
+  EXPECT_FALSE(fires(mori(200, 300, 5), "receiver-waits"));
+  EXPECT_TRUE(fires(mori(20, 300, 2000), "barrier-bound"));
+  EXPECT_FALSE(fires(mori(20, 300, 5), "barrier-bound"));
+}
+
+TEST(Traces, CutFileIsSaid) {
+  const std::string whole = kineto(0, {{1000, 9000}, {20000, 26000}});
+  EXPECT_FALSE(fires(whole, "trace-cut"));
+  EXPECT_TRUE(fires(whole.substr(0, whole.size() - 20), "trace-cut"));
+}
+
 }  // namespace
 }  // namespace shunt::verdict

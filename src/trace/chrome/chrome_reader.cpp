@@ -1,0 +1,432 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/chrome/chrome_reader.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/reader.h>
+
+#include "base/error.hpp"
+
+namespace shunt::trace {
+namespace {
+
+/// RapidJSON's input stream over a window that is refilled from a source.
+class WindowStream {
+ public:
+  using Ch = char;
+
+  explicit WindowStream(ByteSource& source) : source_(source), window_(std::size_t{256} << 10) {
+    refill();
+    skip_byte_order_mark();
+  }
+
+  [[nodiscard]] Ch Peek() const { return *at_; }
+  Ch Take() {
+    const Ch c = *at_;
+    if (at_ < end_ && ++at_ == end_) refill();
+    return c;
+  }
+  [[nodiscard]] std::size_t Tell() const {
+    return passed_ + static_cast<std::size_t>(at_ - window_.data());
+  }
+  // The writing half of the concept; never called by a reader that copies strings.
+  Ch* PutBegin() { return nullptr; }
+  void Put(Ch) {}
+  void Flush() {}
+  std::size_t PutEnd(Ch*) { return 0; }
+
+ private:
+  void refill() {
+    passed_ += static_cast<std::size_t>(end_ == nullptr ? 0 : end_ - window_.data());
+    const std::size_t got = source_.read(window_.data(), window_.size() - 1);
+    window_[got] = '\0';
+    at_ = window_.data();
+    end_ = at_ + got;
+  }
+  void skip_byte_order_mark() {
+    if (end_ - at_ >= 3 && at_[0] == '\xef' && at_[1] == '\xbb' && at_[2] == '\xbf') at_ += 3;
+  }
+
+  ByteSource& source_;
+  std::vector<char> window_;
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  std::size_t passed_ = 0;
+};
+
+std::optional<std::int64_t> integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end == text.data()) return std::nullopt;
+  return value;
+}
+
+/// Where the parser stands.
+enum class Place { kRoot, kRootObject, kEvents, kEvent, kArgs, kDistributed, kOther };
+
+/// Keys of interest.
+enum class Field {
+  kNone,
+  kName,
+  kCategory,
+  kPhase,
+  kTime,
+  kDuration,
+  kPid,
+  kTid,
+  kArgs,
+  kEvents,
+  kDistributed,
+  kBase,
+  kRank,
+  kWorld,
+  kBytes,
+  kDims,
+  kTypes,
+  kElementType,
+  kInElements,
+  kOutElements,
+  kGroupSize,
+  kCollective,
+};
+
+Field event_field(std::string_view key) {
+  switch (key.size()) {
+    case 2:
+      return key == "ts" ? Field::kTime : key == "ph" ? Field::kPhase : Field::kNone;
+    case 3:
+      return key == "dur"   ? Field::kDuration
+             : key == "pid" ? Field::kPid
+             : key == "tid" ? Field::kTid
+             : key == "cat" ? Field::kCategory
+                            : Field::kNone;
+    case 4:
+      return key == "name" ? Field::kName : key == "args" ? Field::kArgs : Field::kNone;
+    default:
+      return Field::kNone;
+  }
+}
+
+Field args_field(std::string_view key) {
+  switch (key.size()) {
+    case 5:
+      return key == "bytes" ? Field::kBytes : key == "dtype" ? Field::kElementType : Field::kNone;
+    case 10:
+      return key == "Input Dims"   ? Field::kDims
+             : key == "Input type" ? Field::kTypes
+             : key == "Group size" ? Field::kGroupSize
+                                   : Field::kNone;
+    case 13:
+      return key == "In msg nelems" ? Field::kInElements : Field::kNone;
+    case 14:
+      return key == "Out msg nelems" ? Field::kOutElements : Field::kNone;
+    case 15:
+      return key == "Collective name" ? Field::kCollective : Field::kNone;
+    default:
+      return Field::kNone;
+  }
+}
+
+Field root_field(std::string_view key) {
+  return key == "traceEvents"           ? Field::kEvents
+         : key == "distributedInfo"     ? Field::kDistributed
+         : key == "baseTimeNanoseconds" ? Field::kBase
+                                        : Field::kNone;
+}
+
+Field distributed_field(std::string_view key) {
+  return key == "rank" ? Field::kRank : key == "world_size" ? Field::kWorld : Field::kNone;
+}
+
+/// SAX handler: one event's fields at a time, strings kept in buffers that are reused.
+class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
+ public:
+  explicit Handler(ChromeVisitor& visitor) : visitor_(visitor) {}
+
+  bool StartObject() {
+    if (++depth_ > kMaxDepth) return false;
+    if (skipping_ > 0) {
+      ++skipping_;
+    } else if (place_ == Place::kRoot) {
+      place_ = Place::kRootObject;
+    } else if (place_ == Place::kEvents) {
+      place_ = Place::kEvent;
+      event_ = ChromeEvent{};
+      has_time_ = false;
+    } else if (place_ == Place::kEvent && field_ == Field::kArgs) {
+      place_ = Place::kArgs;
+    } else if (place_ == Place::kRootObject && field_ == Field::kDistributed) {
+      place_ = Place::kDistributed;
+    } else {
+      skipping_ = 1;
+    }
+    return true;
+  }
+
+  bool EndObject(rapidjson::SizeType) {
+    --depth_;
+    if (skipping_ > 0) {
+      --skipping_;
+    } else if (place_ == Place::kEvent) {
+      finish();
+      place_ = Place::kEvents;
+    } else if (place_ == Place::kArgs) {
+      place_ = Place::kEvent;
+    } else if (place_ == Place::kDistributed) {
+      place_ = Place::kRootObject;
+    }
+    field_ = Field::kNone;
+    return true;
+  }
+
+  bool StartArray() {
+    if (++depth_ > kMaxDepth) return false;
+    if (skipping_ == 0 &&
+        (place_ == Place::kRoot || (place_ == Place::kRootObject && field_ == Field::kEvents))) {
+      bare_array_ = place_ == Place::kRoot;
+      place_ = Place::kEvents;
+      return true;
+    }
+    if (skipping_ == 0) {
+      // "Input Dims": [[4096, 7168], [8]]: the products of the first two.
+      list_ = place_ == Place::kArgs ? field_ : Field::kNone;
+      element_ = 0;
+    }
+    ++skipping_;
+    return true;
+  }
+
+  bool EndArray(rapidjson::SizeType) {
+    --depth_;
+    if (skipping_ > 0) {
+      --skipping_;
+      if (skipping_ == 1) ++element_;
+      if (skipping_ == 0) {
+        list_ = Field::kNone;
+        field_ = Field::kNone;
+      }
+    } else if (place_ == Place::kEvents) {
+      place_ = bare_array_ ? Place::kRoot : Place::kRootObject;
+    }
+    return true;
+  }
+
+  bool Key(const char* text, rapidjson::SizeType size, bool) {
+    if (skipping_ > 0) return true;
+    const std::string_view key(text, size);
+    field_ = place_ == Place::kEvent         ? event_field(key)
+             : place_ == Place::kArgs        ? args_field(key)
+             : place_ == Place::kRootObject  ? root_field(key)
+             : place_ == Place::kDistributed ? distributed_field(key)
+                                             : Field::kNone;
+    return true;
+  }
+
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    const std::string_view value(text, size);
+    if (skipping_ > 0) {
+      if (list_ == Field::kTypes && skipping_ == 1 && element_++ == 0) {
+        keep(value, type_, event_.element_type);
+      }
+      return true;
+    }
+    switch (field_) {
+      case Field::kName:
+        keep(value, name_, event_.name);
+        break;
+      case Field::kCategory:
+        keep(value, category_, event_.category);
+        break;
+      case Field::kPhase:
+        event_.phase = value.empty() ? '\0' : value[0];
+        break;
+      case Field::kElementType:
+        keep(value, type_, event_.element_type);
+        break;
+      case Field::kCollective:
+        keep(value, collective_, event_.collective);
+        break;
+      case Field::kNone:
+        break;
+      default:
+        number(value, true);
+    }
+    return true;
+  }
+
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    if (skipping_ > 0) {
+      if (list_ == Field::kDims && skipping_ == 2 && element_ < 2) multiply_dim({text, size});
+      return true;
+    }
+    if (field_ != Field::kNone) number({text, size}, false);
+    return true;
+  }
+
+  [[nodiscard]] const ChromeHeader& header() const { return header_; }
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+
+ private:
+  static constexpr int kMaxDepth = 64;
+  static constexpr std::size_t kMaxText = 512;
+
+  static void keep(std::string_view value, std::string& buffer, std::string_view& view) {
+    buffer.assign(value.substr(0, kMaxText));
+    view = buffer;
+  }
+
+  void multiply_dim(std::string_view text) {
+    const std::int64_t value = integer(text).value_or(0);
+    std::int64_t& dim = element_ == 0 ? event_.first_dim : event_.second_dim;
+    if (value <= 0 || (dim > 0 && value > INT64_MAX / dim)) return;
+    dim = dim == 0 ? value : dim * value;
+  }
+
+  /// A number, or a string that holds one where producers write numbers as strings.
+  void number(std::string_view text, bool quoted) {
+    switch (field_) {
+      case Field::kTime:
+        if (const auto ns = microseconds_to_ns(text)) {
+          event_.ts_ns = *ns;
+          has_time_ = true;
+        }
+        break;
+      case Field::kDuration:
+        event_.dur_ns = microseconds_to_ns(text).value_or(0);
+        break;
+      case Field::kPid:
+        event_.pid = id(text, quoted);
+        break;
+      case Field::kTid:
+        event_.tid = id(text, quoted);
+        break;
+      case Field::kBytes:
+        event_.bytes = integer(text).value_or(0);
+        break;
+      case Field::kInElements:
+        event_.in_elements = integer(text).value_or(0);
+        break;
+      case Field::kOutElements:
+        event_.out_elements = integer(text).value_or(0);
+        break;
+      case Field::kGroupSize:
+        event_.group_size = integer(text).value_or(0);
+        break;
+      case Field::kRank:
+        header_.rank = static_cast<int>(integer(text).value_or(0));
+        break;
+      case Field::kWorld:
+        header_.world = static_cast<int>(integer(text).value_or(0));
+        break;
+      case Field::kBase:
+        header_.base_ns = integer(text).value_or(0);
+        break;
+      default:
+        break;
+    }
+  }
+
+  static std::int64_t id(std::string_view text, bool quoted) {
+    const auto value = integer(text);
+    if (value) return *value;
+    return quoted ? static_cast<std::int64_t>(std::hash<std::string_view>{}(text) >> 1) : 0;
+  }
+
+  void finish() {
+    // Metadata ("M") carries no time; counters and flows do.
+    if (event_.phase == '\0' || (!has_time_ && event_.phase != 'M')) return;
+    ++events_;
+    visitor_.event(event_);
+  }
+
+  ChromeVisitor& visitor_;
+  ChromeHeader header_;
+  ChromeEvent event_;
+  std::string name_;
+  std::string category_;
+  std::string type_;
+  std::string collective_;
+  std::uint64_t events_ = 0;
+  Place place_ = Place::kRoot;
+  Field field_ = Field::kNone;
+  Field list_ = Field::kNone;
+  int element_ = 0;
+  int depth_ = 0;
+  int skipping_ = 0;  ///< Open arrays and objects inside a value of no interest, or a list.
+  bool bare_array_ = false;
+  bool has_time_ = false;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> microseconds_to_ns(std::string_view text) {
+  std::size_t at = 0;
+  const bool negative = !text.empty() && text[0] == '-';
+  at += negative ? 1 : 0;
+  const auto digit = [&](std::size_t i) {
+    return i < text.size() && text[i] >= '0' && text[i] <= '9';
+  };
+  if (!digit(at)) return std::nullopt;
+  constexpr std::int64_t kMost = INT64_MAX / 1000 - 10;
+  std::int64_t value = 0;
+  for (; digit(at); ++at) {
+    if (value > kMost / 10) return std::nullopt;
+    value = value * 10 + (text[at] - '0');
+  }
+  value *= 1000;
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    for (int scale = 100; digit(at); ++at, scale /= 10) {
+      if (scale > 0) {
+        value += (text[at] - '0') * scale;
+      } else if (text[at - 4] == '.' && text[at] >= '5') {
+        ++value;  // the fourth decimal rounds
+      }
+    }
+  }
+  if (at < text.size()) {
+    // An exponent: rare, and never in times that matter to a nanosecond.
+    double real = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
+    if (error != std::errc{} || end != text.data() + text.size() || !(std::abs(real) < 9e15)) {
+      return std::nullopt;
+    }
+    return std::llround(real * 1000);
+  }
+  return negative ? -value : value;
+}
+
+Result<ChromeSummary> read_chrome(ByteSource& source, ChromeVisitor& visitor) {
+  WindowStream stream(source);
+  Handler handler(visitor);
+  rapidjson::Reader reader;
+  constexpr unsigned kFlags = rapidjson::kParseNumbersAsStringsFlag |
+                              rapidjson::kParseTrailingCommasFlag | rapidjson::kParseNanAndInfFlag |
+                              rapidjson::kParseStopWhenDoneFlag;
+  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
+  ChromeSummary summary;
+  summary.header = handler.header();
+  summary.events = handler.events();
+  summary.bytes = stream.Tell();
+  if (result.IsError()) {
+    summary.ends_early_at = result.Offset();
+    summary.problem =
+        source.failure().empty() ? rapidjson::GetParseError_En(result.Code()) : source.failure();
+  }
+  if (summary.events == 0) {
+    return fail(ErrorCode::kCorrupt,
+                ErrorScope::kOperation,
+                "no complete event of a Chrome JSON trace in {} bytes{}{}",
+                summary.bytes,
+                summary.problem.empty() ? "" : ": ",
+                summary.problem);
+  }
+  return summary;
+}
+
+}  // namespace shunt::trace
