@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dispatch and combine between processes: shared-memory heaps, libfabric over loopback, and peers
+// that die or stop in the middle of operations.
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <new>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.hpp"
+#include "base/units.hpp"
+#include "bootstrap/launch.hpp"
+#include "support/world_run.hpp"
+
+namespace shunt {
+namespace {
+
+using bootstrap::World;
+using engine::BufferState;
+using ::testing::HasSubstr;
+using testing::RankRun;
+using testing::WorldCase;
+using Bytes = std::vector<std::byte>;
+
+// Machines that run tests are shared: a rank may not run for seconds without being lost.
+constexpr std::uint64_t kPatience_ns = 120'000'000'000;
+constexpr std::uint64_t kCalm_ns = 30'000'000'000;
+
+struct Shape {
+  const char* name;
+  int nodes, ranks_per_node;
+  friend std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+    return out << shape.name;
+  }
+};
+
+WorldCase make_case(const Shape& shape, std::int64_t tokens, std::uint64_t seed) {
+  WorldCase c;
+  c.world = shape.nodes * shape.ranks_per_node;
+  c.ranks_per_node = shape.ranks_per_node;
+  c.experts = c.world * 2;
+  c.topk = 3;
+  c.hidden = 64;
+  Random random(seed);
+  c.ids.resize(static_cast<std::size_t>(c.world));
+  for (int r = 0; r < c.world; ++r) {
+    for (std::int64_t i = 0; i < (tokens + r) * c.topk; ++i) {
+      const bool none = random.below(8) == 0;
+      c.ids[static_cast<std::size_t>(r)].push_back(
+          none ? -1
+               : static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(c.experts))));
+    }
+  }
+  return c;
+}
+
+BufferOptions make_options(const WorldCase& c) {
+  BufferOptions o = testing::options_of(c);
+  o.heap_bytes = std::size_t{2} << 20;
+  o.chunk_tokens = 5;
+  o.credits = 3;
+  o.qps = 2;
+  o.deadline_ns = kPatience_ns;
+  o.heartbeat_ns = kCalm_ns;
+  return o;
+}
+
+/// Runs `rank_main` as the ranks of a world of processes; what a rank returns is its result.
+Result<bootstrap::LaunchOutcome> launch(int ranks,
+                                        const std::function<Result<std::string>(World&)>& body) {
+  bootstrap::LaunchOptions options;
+  options.ranks = ranks;
+  options.deadline_ns = kPatience_ns;
+  options.grace_ns = kPatience_ns;  // The others must end by themselves.
+  return bootstrap::launch_local(options, [&body](World& world) -> Result<Bytes> {
+    auto text = body(world);
+    if (!text) return Unexpected(std::move(text).error());
+    const auto bytes = std::as_bytes(std::span(text->data(), text->size()));
+    return Bytes(bytes.begin(), bytes.end());
+  });
+}
+
+std::string text_of(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+class Processes : public ::testing::TestWithParam<Shape> {};
+INSTANTIATE_TEST_SUITE_P(Shapes,
+                         Processes,
+                         ::testing::Values(Shape{"1x4", 1, 4},
+                                           Shape{"2x2", 2, 2},
+                                           Shape{"2x1", 2, 1},
+                                           Shape{"4x2", 4, 2}),
+                         [](const auto& tested) { return tested.param.name; });
+
+TEST_P(Processes, EveryElementIsRightForManyRounds) {
+  const WorldCase c = make_case(GetParam(), 23, 5);
+  const auto outcome = launch(c.world, [&c](World& world) -> Result<std::string> {
+    auto state = BufferState::create(world, make_options(c));
+    if (!state) return Unexpected(state.error());
+    for (int i = 0; i < 60; ++i) {
+      RankRun run(**state, c, i % 2 == 0);
+      SHUNT_TRY(run.round(i));
+    }
+    const std::string provider = (*state)->provider();
+    (*state)->close();
+    return provider;
+  });
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  ASSERT_TRUE(outcome->status) << outcome->status.error().to_string();
+  for (const auto& rank : outcome->ranks) {
+    EXPECT_EQ(text_of(rank.result).empty(), GetParam().nodes == 1);
+  }
+}
+
+TEST_P(Processes, BuffersComeAndGo) {
+  const WorldCase c = make_case(GetParam(), 4, 6);
+  const auto outcome = launch(c.world, [&c](World& world) -> Result<std::string> {
+    for (int i = 0; i < 4; ++i) {
+      auto state = BufferState::create(world, make_options(c));
+      if (!state) return Unexpected(state.error());
+      RankRun run(**state, c, false);
+      SHUNT_TRY(run.round(i));
+      (*state)->close();
+    }
+    return std::string();
+  });
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_TRUE(outcome->status) << outcome->status.error().to_string();
+}
+
+/// What happens to one rank.
+struct Loss {
+  const char* name;
+  Shape shape;
+  int victim;
+  int signal;
+  friend std::ostream& operator<<(std::ostream& out, const Loss& loss) { return out << loss.name; }
+};
+
+constexpr std::uint64_t kHeartbeat_ns = 2'000'000'000;
+constexpr int kQuietRounds = 5;
+// Far more than a heartbeat on a machine that is shared, far less than the deadline of a wait.
+constexpr std::uint64_t kSoon_ns = kPatience_ns / 3;
+
+/// Memory that all ranks of a launch share. The last survivor ends the victim, which may be
+/// stopped: nobody else would.
+struct Shared {
+  std::atomic<int> victim{0};
+  std::atomic<int> ended{0};
+};
+
+class SharedPage {
+ public:
+  SharedPage()
+      : page_(::mmap(
+            nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    new (page_) Shared();
+  }
+  ~SharedPage() { ::munmap(page_, sizeof(Shared)); }
+  SharedPage(const SharedPage&) = delete;
+  SharedPage& operator=(const SharedPage&) = delete;
+  Shared* operator->() const { return static_cast<Shared*>(page_); }
+
+ private:
+  void* page_;
+};
+
+void end_survivor(const SharedPage& shared, int world) {
+  if (shared->ended.fetch_add(1) + 1 == world - 1) ::kill(shared->victim.load(), SIGKILL);
+}
+
+/// Rounds until an error comes, which is returned as text. The victim signals itself in a block of
+/// its sixth round.
+Result<std::string> run_until_lost(World& world, const WorldCase& c, const Loss& loss) {
+  BufferOptions options = make_options(c);
+  options.heartbeat_ns = kHeartbeat_ns;
+  engine::BufferHooks hooks;
+  hooks.before_operation = [&](int role, int, std::uint64_t op) {
+    const bool intra = role == static_cast<int>(engine::Role::kIntra);
+    if (world.rank() == loss.victim && intra && op == 2 * kQuietRounds + 1) {
+      ::kill(::getpid(), loss.signal);
+    }
+  };
+  auto state = BufferState::create(world, options, hooks);
+  if (!state) return Unexpected(state.error());
+  Status status;
+  std::uint64_t begin = now_ns();
+  for (int i = 0; status; ++i) {
+    RankRun run(**state, c, i % 2 == 0);
+    if (i == kQuietRounds) begin = now_ns();
+    status = run.round(i);
+  }
+  const std::uint64_t heard = now_ns();
+  const Status again = RankRun(**state, c, false).round(0);
+  if (again || again.error().message != status.error().message) {
+    return usage_error("a poisoned Buffer went on");
+  }
+  (*state)->close();
+  state->reset();
+  const std::uint64_t closed = now_ns();
+  if (heard - begin > kSoon_ns || closed - heard > kSoon_ns) {
+    return usage_error("the error took {} and closing {}: {}",
+                       format_ns(heard - begin),
+                       format_ns(closed - heard),
+                       status.error().message);
+  }
+  return std::string(to_string(status.error().code)) + ": " + status.error().message;
+}
+
+class Lost : public ::testing::TestWithParam<Loss> {};
+INSTANTIATE_TEST_SUITE_P(Losses,
+                         Lost,
+                         ::testing::Values(Loss{"killed_in_a_node", {"1x4", 1, 4}, 2, SIGKILL},
+                                           Loss{"stopped_in_a_node", {"1x4", 1, 4}, 1, SIGSTOP},
+                                           Loss{"killed_on_a_rail", {"2x1", 2, 1}, 1, SIGKILL},
+                                           Loss{"stopped_on_a_rail", {"2x1", 2, 1}, 0, SIGSTOP},
+                                           Loss{"killed_in_2x2", {"2x2", 2, 2}, 3, SIGKILL},
+                                           Loss{"stopped_in_2x2", {"2x2", 2, 2}, 0, SIGSTOP},
+                                           Loss{"killed_in_3x2", {"3x2", 3, 2}, 3, SIGKILL},
+                                           Loss{"stopped_in_3x2", {"3x2", 3, 2}, 4, SIGSTOP}),
+                         [](const auto& tested) { return tested.param.name; });
+
+TEST_P(Lost, EveryOtherRankSaysWhoAndEnds) {
+  const Loss& loss = GetParam();
+  const WorldCase c = make_case(loss.shape, 20, 7);
+  const SharedPage shared;
+  const auto outcome = launch(c.world, [&](World& world) -> Result<std::string> {
+    if (world.rank() == loss.victim) shared->victim = ::getpid();
+    auto said = run_until_lost(world, c, loss);
+    end_survivor(shared, c.world);
+    return said;
+  });
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_EQ(outcome->ranks[static_cast<std::size_t>(loss.victim)].signal, SIGKILL);
+  for (int r = 0; r < c.world; ++r) {
+    if (r == loss.victim) continue;
+    const auto& rank = outcome->ranks[static_cast<std::size_t>(r)];
+    EXPECT_FALSE(rank.error) << "rank " << r << ": " << rank.error->to_string();
+    EXPECT_THAT(text_of(rank.result),
+                AllOf(HasSubstr(to_string(ErrorCode::kPeerLost)),
+                      HasSubstr(fmt::format("rank {}", loss.victim)),
+                      HasSubstr("was lost")))
+        << "rank " << r;
+  }
+}
+
+// All operations have ended; a rank is lost before it has said goodbye.
+TEST_P(Lost, ClosingDoesNotWaitForIt) {
+  const Loss& loss = GetParam();
+  const WorldCase c = make_case(loss.shape, 9, 8);
+  const SharedPage shared;
+  const auto outcome = launch(c.world, [&](World& world) -> Result<std::string> {
+    BufferOptions options = make_options(c);
+    options.heartbeat_ns = kHeartbeat_ns;
+    auto state = BufferState::create(world, options);
+    if (!state) return Unexpected(state.error());
+    for (int i = 0; i < kQuietRounds; ++i) SHUNT_TRY(RankRun(**state, c, false).round(i));
+    if (world.rank() == loss.victim) shared->victim = ::getpid();
+    SHUNT_TRY(world.barrier());
+    if (world.rank() == loss.victim) ::kill(::getpid(), loss.signal);
+    const std::uint64_t begin = now_ns();
+    (*state)->close();
+    state->reset();
+    const std::uint64_t took = now_ns() - begin;
+    end_survivor(shared, c.world);
+    if (took > kSoon_ns) return usage_error("closing took {}", format_ns(took));
+    return std::string("closed");
+  });
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  for (int r = 0; r < c.world; ++r) {
+    const auto& rank = outcome->ranks[static_cast<std::size_t>(r)];
+    if (r == loss.victim) continue;
+    EXPECT_FALSE(rank.error) << "rank " << r << ": " << rank.error->to_string();
+    EXPECT_EQ(text_of(rank.result), "closed");
+  }
+}
+
+}  // namespace
+}  // namespace shunt
