@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // shunt analyze: run directories, and anybody's logs, tables, matrices and counters.
+#include "cli/analyze.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -226,6 +228,19 @@ Exit run_analyze(const AnalyzeOptions& options) {
 }
 
 }  // namespace
+
+Result<report::Report> analyze_input(const std::string& input,
+                                     const std::vector<std::string>& set) {
+  AnalyzeOptions options;
+  options.inputs = {input};
+  options.set = set;
+  auto analyzed = analyze_all(options);
+  if (!analyzed) return Unexpected(analyzed.error());
+  if (analyzed->size() != 1) {
+    return usage_error("'{}' names {} inputs; compare takes one a side", input, analyzed->size());
+  }
+  return std::move(analyzed->front().report);
+}
 
 void add_analyze(Program& program) {
   auto options = std::make_shared<AnalyzeOptions>();

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
       "Reads runs, logs, traces, topologies and counters, and says what they mean.",
       {"shunt-analyze analyze run/", "shunt-analyze export run/ --perfetto run.pftrace"});
   add_analyze(program);
+  add_compare(program);
   add_export(program);
   program.add_feature("evidence path only: no fabric, MPI or devices");
   return program.run(argc, argv);

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
                   "it and other libraries measured.",
                   {"shunt bench --ranks 4 --nodes 2 --check", "shunt analyze run/"});
   add_analyze(program);
+  add_compare(program);
   add_export(program);
   add_topo(program);
 #ifdef SHUNT_HAVE_LIBFABRIC

@@ -46,6 +46,7 @@ bool names_a_nic(std::string_view text) {
 
 /// "two" … "eight" or a number that ends right before `at`.
 std::optional<int> count_before(std::string_view text, std::size_t at) {
+  if (at > 1 && text[at - 1] == '-' && text[at - 2] == '-') return std::nullopt;  // An option.
   while (at > 0 && (is_space(text[at - 1]) || text[at - 1] == '-' || text[at - 1] == 'x' ||
                     text[at - 1] == '*')) {
     --at;
@@ -197,7 +198,11 @@ void read_prose(const Document& document, Sink& sink) {
     const Line& line = document.lines[i];
     if (line.text.empty() || line.text.size() > kLongestLine) continue;
     const bool heading = line.heading == static_cast<int>(i);
-    if (sink.claimed(i) && !heading) continue;
+    if (sink.claimed(i) && !heading) {
+      // A command may be quoted inside a sentence that counts nodes.
+      if (contains_ci(line.text, ".py ")) read_counts(line.text, i, sink);
+      continue;
+    }
     const std::size_t before = sink.evidence().config.size();
     if (!sink.claimed(i)) read_fact_line(document, i, sink);
     read_parts(line.text, i, sink);

@@ -22,6 +22,7 @@ std::span<const Rule> rules() {
       Rule{"bare facts", judge_facts},
       Rule{"consistency", judge_consistency},
       Rule{"scale-up", judge_nvlink},
+      Rule{"scaling", judge_scaling},
       Rule{"asymmetry", judge_asymmetry},
       Rule{"overhead", judge_overhead},
       Rule{"elastic", judge_elastic},

@@ -325,6 +325,42 @@ void judge_asymmetry(const Situation& s, Findings& findings) {
   }
 }
 
+/// The same operation over more nodes, at less per GPU: what the fabric between them adds.
+void judge_scaling(const Situation& s, Findings& findings) {
+  for (const Op& few : s.ops) {
+    if (!few.wire || few.operation == Operation::kUnknown || few.variant == "average") continue;
+    const Op* worst = nullptr;
+    for (const Op& many : s.ops) {
+      const bool same = many.file == few.file && many.operation == few.operation &&
+                        many.dtype == few.dtype && many.format == few.format &&
+                        many.variant == few.variant && many.wire && many.nodes && few.nodes;
+      if (!same || many.nodes->value <= few.nodes->value) continue;
+      if (*many.wire < 0.7 * *few.wire && (worst == nullptr || *many.wire < *worst->wire)) {
+        worst = &many;
+      }
+    }
+    if (worst == nullptr) continue;
+    findings.push_back(
+        Build("runs-differ", Severity::kWarning, Confidence::kMedium, few.name())
+            .say(fmt::format("From {:g} to {:g} nodes the wire rate per GPU falls from {} to {} "
+                             "({:.2f} ×): what limits the "
+                             "larger run lies in the fabric between the nodes, not in the NIC.",
+                             few.nodes->value,
+                             worst->nodes->value,
+                             gbs(*few.wire),
+                             gbs(*worst->wire),
+                             *worst->wire / *few.wire))
+            .fact("fewer nodes", few.rdma->sample->source.text, place(s, few.rdma->sample->source))
+            .fact("more nodes",
+                  worst->rdma->sample->source.text,
+                  place(s, worst->rdma->sample->source))
+            .act("Check the switch tier that only the larger run crosses: adaptive routing, ECMP "
+                 "collisions, oversubscription, PFC; rail-aligned cabling.")
+            .confirm("per-port counters on leaf and spine, CNP and out_of_sequence on the NICs"));
+    return;
+  }
+}
+
 /// A tuning sweep whose small RDMA chunks are slow.
 void judge_chunks(const Situation& s, Findings& findings) {
   const Sample* slowest = nullptr;
@@ -332,13 +368,15 @@ void judge_chunks(const Situation& s, Findings& findings) {
   for (const Sample& sample : s.evidence.samples) {
     if (sample.path != Path::kRdma || !sample.rate_gbs) continue;
     const auto chunk = sample.settings.find("rdma_chunk");
-    if (chunk == sample.settings.end()) continue;
+    if (chunk == sample.settings.end() || sample.best) continue;
     if (slowest == nullptr) {
       slowest = fastest = &sample;
       continue;
     }
-    if (sample.source.file != slowest->source.file || sample.operation != slowest->operation)
+    if (sample.source.file != slowest->source.file || sample.operation != slowest->operation ||
+        sample.group != slowest->group || sample.dtype != slowest->dtype) {
       continue;
+    }
     if (chunk->second < slowest->settings.at("rdma_chunk")) slowest = &sample;
     if (*sample.rate_gbs > *fastest->rate_gbs) fastest = &sample;
   }

@@ -12,10 +12,95 @@
 
 namespace shunt::verdict::foreign {
 
+namespace {
+
+/// Rows of low-latency tables: every selection counts.
+void selection_rows(const Situation& s, int file, Findings& findings) {
+  const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+  const double limit = rating.known() ? rating.gbs : 50;
+  Finding finding =
+      Build("own-node-counted", Severity::kNotice, Confidence::kMedium, "low latency");
+  double top = 0;
+  for (const logs::Sample& sample : s.evidence.samples) {
+    const auto ranks = sample.settings.find("ranks");
+    if (sample.source.file != file || sample.format != "table" || !sample.rate_gbs ||
+        sample.path != logs::Path::kSelection || ranks == sample.settings.end() ||
+        ranks->second <= 8) {
+      continue;
+    }
+    const double share = logs::remote_share(ranks->second / 8);
+    const double wire = *sample.rate_gbs * share;
+    top = std::max(top, wire);
+    finding.evidence.push_back(
+        {fmt::format("{} EP{:g}", logs::to_string(sample.operation), ranks->second),
+         fmt::format("{} printed{}; on the wire {} if NVLink serves the own node ({})",
+                     gbs(*sample.rate_gbs),
+                     sample.time_us ? fmt::format(" in {:.0f} µs = {:.2f} MB",
+                                                  *sample.time_us,
+                                                  *sample.rate_gbs * *sample.time_us / 1e3)
+                                    : "",
+                     gbs(wire),
+                     percent(wire / limit)),
+         place(s, sample.source)});
+  }
+  if (top <= 0) return;
+  if (top < 0.795 * limit) finding.id = "underused";
+  finding.sentence = fmt::format(
+      "Low-latency rates count every selection, local ones included: the wire carries at most {} "
+      "per "
+      "GPU, {} of {}{}{}.",
+      gbs(top),
+      percent(top / limit),
+      gbs(limit),
+      rating.known() ? "" : " (400 Gb/s assumed)",
+      finding.id == "underused" ? ": latency or message rate limits, not the link" : "");
+  finding.derivation =
+      "(N − 1) / N of the selections leave the node, 8 GPUs a node; without NVLink "
+      "for local peers it would be (W − 1) / W";
+  findings.push_back(std::move(finding));
+}
+
+/// Best and worst of one row far apart.
+void best_and_worst(const Situation& s, int file, Findings& findings) {
+  const logs::Sample* low = nullptr;
+  double best = 0;
+  for (const logs::Sample& worst : s.evidence.samples) {
+    if (worst.source.file != file || worst.format != "table" || !worst.rate_gbs ||
+        worst.variant.rfind("worst", 0) != 0 || *worst.rate_gbs <= 0) {
+      continue;
+    }
+    for (const logs::Sample& other : s.evidence.samples) {
+      const bool same = other.source.file == file && other.source.line == worst.source.line &&
+                        other.operation == worst.operation && other.rate_gbs &&
+                        other.path == worst.path && other.variant.rfind("best", 0) == 0;
+      if (!same || *other.rate_gbs < 3 * *worst.rate_gbs) continue;
+      if (low == nullptr || *worst.rate_gbs < *low->rate_gbs) {
+        low = &worst;
+        best = *other.rate_gbs;
+      }
+    }
+  }
+  if (low == nullptr) return;
+  findings.push_back(
+      Build("stalls", Severity::kWarning, Confidence::kHigh, logs::to_string(low->operation))
+          .say(fmt::format(
+              "Best {} and worst {} of one row are {:.0f} × apart: single rounds stop "
+              "(retransmission time-outs look like this); an average over them is no rate.",
+              gbs(best),
+              gbs(*low->rate_gbs),
+              best / *low->rate_gbs))
+          .fact("row", low->source.text, place(s, low->source))
+          .confirm("local_ack_timeout_err, out_of_sequence and pause counters during the run"));
+}
+
+}  // namespace
+
 void judge_facts(const Situation& s, Findings& findings) {
   for (int file = 0; file < static_cast<int>(s.evidence.files.size()); ++file) {
     const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
     const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+    selection_rows(s, file, findings);
+    best_and_worst(s, file, findings);
     std::set<logs::Operation> told;
     for (const logs::Sample& sample : s.evidence.samples) {
       const bool bare = sample.format == "fact" || sample.format == "table";

@@ -19,6 +19,7 @@ void judge_nvlink(const Situation& situation, Findings& findings);
 void judge_consistency(const Situation& situation, Findings& findings);
 void judge_overhead(const Situation& situation, Findings& findings);
 void judge_asymmetry(const Situation& situation, Findings& findings);
+void judge_scaling(const Situation& situation, Findings& findings);
 void judge_chunks(const Situation& situation, Findings& findings);
 void judge_posting(const Situation& situation, Findings& findings);
 // rules_low_latency.cpp

@@ -224,6 +224,33 @@ Rating make_rating(const Evidence& evidence, const Shape& shape, int file) {
       return rating;
     }
   }
+  // Ports as the machine's own tools print them: the slowest one that is up.
+  const logs::LinkFact* slowest = nullptr;
+  for (const logs::LinkFact& link : evidence.links) {
+    if (link.kind != logs::LinkKind::kPort || !link.is_up() || !link.gbit_per_s ||
+        *link.gbit_per_s < 10) {
+      continue;
+    }
+    if (slowest == nullptr || *link.gbit_per_s < *slowest->gbit_per_s) slowest = &link;
+  }
+  if (slowest != nullptr) {
+    rating.gbs = *slowest->gbit_per_s / 8 / share;
+    rating.what = fmt::format("{:g} Gb/s port {}", *slowest->gbit_per_s, slowest->owner);
+    rating.from = fmt::format("{}, line {}", slowest->tool, slowest->source.line);
+    rating.ambiguous = logs::contains_ci(slowest->owner, "bond");
+    return rating;
+  }
+  for (const logs::LinkFact& link : evidence.links) {
+    const auto* rated = link.kind == logs::LinkKind::kPort
+                            ? logs::find_rating(logs::RatedPart::kNic, link.model)
+                            : nullptr;
+    if (rated == nullptr) continue;
+    rating.gbs = rated->gbs / share;
+    rating.what = fmt::format(
+        "{:g} Gb/s {} (by its model number; slower versions exist)", rated->gbs * 8, rated->name);
+    rating.from = fmt::format("{}, line {}", link.tool, link.source.line);
+    return rating;
+  }
   if (const ConfigFact* nic = evidence.find("nic", file)) {
     const auto* rated = logs::rating_named(logs::RatedPart::kNic, nic->value);
     if (rated != nullptr) {
