@@ -7,57 +7,11 @@
 #include <functional>
 #include <vector>
 
-#include <rapidjson/error/en.h>
-#include <rapidjson/reader.h>
-
 #include "base/error.hpp"
+#include "trace/chrome/json_scanner.hpp"
 
 namespace shunt::trace {
 namespace {
-
-/// RapidJSON's input stream over a window that is refilled from a source.
-class WindowStream {
- public:
-  using Ch = char;
-
-  explicit WindowStream(ByteSource& source) : source_(source), window_(std::size_t{256} << 10) {
-    refill();
-    skip_byte_order_mark();
-  }
-
-  [[nodiscard]] Ch Peek() const { return *at_; }
-  Ch Take() {
-    const Ch c = *at_;
-    if (at_ < end_ && ++at_ == end_) refill();
-    return c;
-  }
-  [[nodiscard]] std::size_t Tell() const {
-    return passed_ + static_cast<std::size_t>(at_ - window_.data());
-  }
-  // The writing half of the concept; never called by a reader that copies strings.
-  Ch* PutBegin() { return nullptr; }
-  void Put(Ch) {}
-  void Flush() {}
-  std::size_t PutEnd(Ch*) { return 0; }
-
- private:
-  void refill() {
-    passed_ += static_cast<std::size_t>(end_ == nullptr ? 0 : end_ - window_.data());
-    const std::size_t got = source_.read(window_.data(), window_.size() - 1);
-    window_[got] = '\0';
-    at_ = window_.data();
-    end_ = at_ + got;
-  }
-  void skip_byte_order_mark() {
-    if (end_ - at_ >= 3 && at_[0] == '\xef' && at_[1] == '\xbb' && at_[2] == '\xbf') at_ += 3;
-  }
-
-  ByteSource& source_;
-  std::vector<char> window_;
-  const char* at_ = nullptr;
-  const char* end_ = nullptr;
-  std::size_t passed_ = 0;
-};
 
 std::optional<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;
@@ -144,12 +98,11 @@ Field distributed_field(std::string_view key) {
 }
 
 /// SAX handler: one event's fields at a time, strings kept in buffers that are reused.
-class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
+class Handler final : public JsonHandler {
  public:
   explicit Handler(ChromeVisitor& visitor) : visitor_(visitor) {}
 
-  bool StartObject() {
-    if (++depth_ > kMaxDepth) return false;
+  bool start_object() override {
     if (skipping_ > 0) {
       ++skipping_;
     } else if (place_ == Place::kRoot) {
@@ -168,8 +121,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     return true;
   }
 
-  bool EndObject(rapidjson::SizeType) {
-    --depth_;
+  void end_object() override {
     if (skipping_ > 0) {
       --skipping_;
     } else if (place_ == Place::kEvent) {
@@ -181,11 +133,9 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       place_ = Place::kRootObject;
     }
     field_ = Field::kNone;
-    return true;
   }
 
-  bool StartArray() {
-    if (++depth_ > kMaxDepth) return false;
+  bool start_array() override {
     if (skipping_ == 0 &&
         (place_ == Place::kRoot || (place_ == Place::kRootObject && field_ == Field::kEvents))) {
       bare_array_ = place_ == Place::kRoot;
@@ -201,8 +151,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     return true;
   }
 
-  bool EndArray(rapidjson::SizeType) {
-    --depth_;
+  void end_array() override {
     if (skipping_ > 0) {
       --skipping_;
       if (skipping_ == 1) ++element_;
@@ -213,27 +162,23 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     } else if (place_ == Place::kEvents) {
       place_ = bare_array_ ? Place::kRoot : Place::kRootObject;
     }
-    return true;
   }
 
-  bool Key(const char* text, rapidjson::SizeType size, bool) {
-    if (skipping_ > 0) return true;
-    const std::string_view key(text, size);
+  void key(std::string_view key) override {
+    if (skipping_ > 0) return;
     field_ = place_ == Place::kEvent         ? event_field(key)
              : place_ == Place::kArgs        ? args_field(key)
              : place_ == Place::kRootObject  ? root_field(key)
              : place_ == Place::kDistributed ? distributed_field(key)
                                              : Field::kNone;
-    return true;
   }
 
-  bool String(const char* text, rapidjson::SizeType size, bool) {
-    const std::string_view value(text, size);
+  void string(std::string_view value) override {
     if (skipping_ > 0) {
       if (list_ == Field::kTypes && skipping_ == 1 && element_++ == 0) {
         keep(value, type_, event_.element_type);
       }
-      return true;
+      return;
     }
     switch (field_) {
       case Field::kName:
@@ -254,29 +199,30 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       case Field::kNone:
         break;
       default:
-        number(value, true);
+        store(value, true);
     }
-    return true;
   }
 
-  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+  void number(std::string_view digits) override {
     if (skipping_ > 0) {
-      if (list_ == Field::kDims && skipping_ == 2 && element_ < 2) multiply_dim({text, size});
-      return true;
+      if (list_ == Field::kDims && skipping_ == 2 && element_ < 2) multiply_dim(digits);
+      return;
     }
-    if (field_ != Field::kNone) number({text, size}, false);
-    return true;
+    if (field_ != Field::kNone) store(digits, false);
   }
+
+  void literal() override {}
 
   [[nodiscard]] const ChromeHeader& header() const { return header_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
  private:
-  static constexpr int kMaxDepth = 64;
   static constexpr std::size_t kMaxText = 512;
 
+  /// Names repeat in long runs: the text is copied only when it changes.
   static void keep(std::string_view value, std::string& buffer, std::string_view& view) {
-    buffer.assign(value.substr(0, kMaxText));
+    value = value.substr(0, kMaxText);
+    if (value != std::string_view(buffer)) buffer.assign(value);
     view = buffer;
   }
 
@@ -288,7 +234,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   }
 
   /// A number, or a string that holds one where producers write numbers as strings.
-  void number(std::string_view text, bool quoted) {
+  void store(std::string_view text, bool quoted) {
     switch (field_) {
       case Field::kTime:
         if (const auto ns = microseconds_to_ns(text)) {
@@ -356,7 +302,6 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   Field field_ = Field::kNone;
   Field list_ = Field::kNone;
   int element_ = 0;
-  int depth_ = 0;
   int skipping_ = 0;  ///< Open arrays and objects inside a value of no interest, or a list.
   bool bare_array_ = false;
   bool has_time_ = false;
@@ -402,21 +347,16 @@ std::optional<std::int64_t> microseconds_to_ns(std::string_view text) {
 }
 
 Result<ChromeSummary> read_chrome(ByteSource& source, ChromeVisitor& visitor) {
-  WindowStream stream(source);
+  JsonScanner scanner(source);
   Handler handler(visitor);
-  rapidjson::Reader reader;
-  constexpr unsigned kFlags = rapidjson::kParseNumbersAsStringsFlag |
-                              rapidjson::kParseTrailingCommasFlag | rapidjson::kParseNanAndInfFlag |
-                              rapidjson::kParseStopWhenDoneFlag;
-  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
+  const bool whole = scanner.scan(handler);
   ChromeSummary summary;
   summary.header = handler.header();
   summary.events = handler.events();
-  summary.bytes = stream.Tell();
-  if (result.IsError()) {
-    summary.ends_early_at = result.Offset();
-    summary.problem =
-        source.failure().empty() ? rapidjson::GetParseError_En(result.Code()) : source.failure();
+  summary.bytes = scanner.offset();
+  if (!whole) {
+    summary.ends_early_at = scanner.offset();
+    summary.problem = source.failure().empty() ? scanner.problem() : source.failure();
   }
   if (summary.events == 0) {
     return fail(ErrorCode::kCorrupt,

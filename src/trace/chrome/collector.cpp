@@ -10,6 +10,7 @@ namespace shunt::trace {
 namespace {
 
 constexpr int kNoPhase = -1;
+constexpr int kUnseen = -2;
 constexpr std::string_view kFirstPhase = "copy_to_staging";
 
 /// Host-side events carry the same words in their names as the kernels they start.
@@ -48,8 +49,13 @@ std::uint64_t thread_of(const ChromeEvent& event) {
 }  // namespace
 
 int Collector::phase_index(std::string_view name) {
-  const std::string key(name);
-  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  // Events of one kind come in long runs.
+  if (last_index_ != kUnseen && name == last_name_) return last_index_;
+  last_name_.assign(name);
+  const std::string& key = last_name_;
+  if (const auto found = known_.find(key); found != known_.end()) {
+    return last_index_ = found->second;
+  }
   const std::string_view phase = table_.phase_of(name);
   int index = kNoPhase;
   if (!phase.empty()) {
@@ -62,7 +68,7 @@ int Collector::phase_index(std::string_view name) {
     }
   }
   if (known_.size() < kMaxNames) known_.emplace(key, index);
-  return index;
+  return last_index_ = index;
 }
 
 void Collector::event(const ChromeEvent& event) {
@@ -141,6 +147,8 @@ void Collector::add_span(int index, std::int64_t begin, std::int64_t end) {
 }
 
 void Collector::merge(Phase& phase, std::int64_t begin, std::int64_t end) {
+  // Most spans lie inside what their phase already covers.
+  if (begin >= phase.last.begin_ns && end <= phase.last.end_ns) return;
   auto next = phase.merged.upper_bound(begin);
   if (next != phase.merged.begin()) {
     const auto before = std::prev(next);
@@ -161,6 +169,7 @@ void Collector::merge(Phase& phase, std::int64_t begin, std::int64_t end) {
     return;
   }
   phase.merged.emplace(begin, end);
+  phase.last = {begin, end};
   ++intervals_;
 }
 

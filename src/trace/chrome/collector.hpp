@@ -81,6 +81,7 @@ class Collector final : public ChromeVisitor {
   struct Phase {
     PhaseStats stats;
     std::map<std::int64_t, std::int64_t> merged;  ///< begin → end, disjoint.
+    Interval last{1, 0};  ///< An interval of merged that was touched last; empty at first.
   };
   struct Open {
     int phase = 0;
@@ -97,6 +98,8 @@ class Collector final : public ChromeVisitor {
   const PhaseTable& table_;
   std::vector<Phase> phases_;
   std::unordered_map<std::string, int> known_;
+  std::string last_name_;
+  int last_index_ = -2;
   std::unordered_map<std::uint64_t, std::vector<Open>> open_;
   std::vector<KernelSpan> kernels_;
   std::vector<CollectiveCall> calls_;
