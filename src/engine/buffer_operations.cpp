@@ -81,6 +81,7 @@ Result<memory::Posting> BufferState::place_output(const DispatchOutput& output,
   if (output.rows == nullptr && output.capacity > 0) {
     return usage_error("an output of {} rows needs memory for them", output.capacity);
   }
+  reclaim();
   const auto capacity = static_cast<std::size_t>(output.capacity);
   const auto topk = static_cast<std::size_t>(options_.topk);
   memory::Posting posting;
@@ -107,7 +108,7 @@ Result<memory::Posting> BufferState::place_output(const DispatchOutput& output,
   for (int i = 0; i < 4; ++i) {
     auto at = place(parts[i].pointer, parts[i].bytes, bounced[i]);
     if (!at) {
-      reclaim(operation);
+      for (const std::size_t offset : operation.bounced) allocator_.release(offset);
       return Unexpected(std::move(at).error());
     }
     *parts[i].offset = *at;
@@ -236,6 +237,7 @@ Status BufferState::combine(const std::shared_ptr<HandleState>& handle,
   combine::CombineArgs& args = operation->combine;
   args.input.capacity_rows = buffers.rows != nullptr ? capacity : 0;
   if (buffers.rows != nullptr && !in_heap(buffers.rows, bytes)) {
+    reclaim();
     auto at = allocator_.allocate(bytes);
     if (!at) return Unexpected(std::move(at).error());
     operation->bounced.push_back(*at);
@@ -277,13 +279,19 @@ void BufferState::issue(std::unique_ptr<Operation> operation) {
   operation->dispatch.op = operation->op;
   operation->combine.op = operation->op;
   operation->handle->last_op = operation->op + 1;
+  if (!operation->bounced.empty()) {
+    bounced_.push_back({operation->op, std::move(operation->bounced)});
+  }
   workers_->wait_for_room();
-  const std::unique_ptr<Operation> ended = workers_->issue(std::move(operation));
-  if (ended != nullptr) reclaim(*ended);
+  workers_->issue(std::move(operation));
 }
 
-void BufferState::reclaim(const Operation& operation) {
-  for (const std::size_t offset : operation.bounced) allocator_.release(offset);
+void BufferState::reclaim() {
+  const std::uint64_t finished = workers_->finished();
+  while (!bounced_.empty() && bounced_.front().op < finished) {
+    for (const std::size_t offset : bounced_.front().offsets) allocator_.release(offset);
+    bounced_.pop_front();
+  }
 }
 
 void BufferState::copy_out(const Operation& operation, exec::cpu::CpuExec& exec) {
@@ -310,8 +318,9 @@ void BufferState::copy_out(const Operation& operation, exec::cpu::CpuExec& exec)
 
 void BufferState::copy_in(const Operation& operation, exec::cpu::CpuExec& exec) {
   if (operation.copy_in == nullptr) return;
-  const auto rows = static_cast<std::size_t>(
-      std::min(operation.handle->total_rows(), operation.handle->capacity));
+  // Not the handle's capacity: a replay issued since then may have changed it.
+  const auto capacity = static_cast<std::int64_t>(operation.combine.input.capacity_rows);
+  const auto rows = static_cast<std::size_t>(std::min(operation.handle->total_rows(), capacity));
   const exec::WaitSite site{record::Phase::kCombineSync, record::WaitReason::kNone, -1, -1};
   exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
   copy.add_bytes(rows * record_.hidden_bytes);

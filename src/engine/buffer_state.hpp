@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -80,7 +81,7 @@ struct Operation {
   combine::CombineArgs combine;
   DispatchOutput copy_out;             ///< Where a bounced output goes (rows null: in place).
   const std::byte* copy_in = nullptr;  ///< Combine rows that lie outside the window.
-  std::vector<std::size_t> bounced;    ///< Heap ranges to free when it has ended.
+  std::vector<std::size_t> bounced;    ///< Heap ranges to free when it has ended; until issued.
 };
 
 class BufferState : public std::enable_shared_from_this<BufferState> {
@@ -131,7 +132,8 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   void run_block(Operation& operation, Role role, exec::cpu::CpuExec& exec);
   void copy_out(const Operation& operation, exec::cpu::CpuExec& exec);
   void copy_in(const Operation& operation, exec::cpu::CpuExec& exec);
-  void reclaim(const Operation& operation);
+  /// Frees the heap ranges of operations that have ended.
+  void reclaim();
 
   BufferOptions options_;
   BufferHooks hooks_;
@@ -141,6 +143,11 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   std::string provider_;
   std::uint64_t next_op_ = 0;
   std::uint64_t exchanges_ = 0;
+  struct Bounced {
+    std::uint64_t op;
+    std::vector<std::size_t> offsets;
+  };
+  std::deque<Bounced> bounced_;  // By op.
 
   // Order matters: memory outlives the progress thread and the fabric, those outlive the workers.
   std::unique_ptr<memory::Heap> heap_;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The blocks of the CPU executor as threads that stay: each takes every operation in order and runs
-// its role. in: operations → out: their roles run; ended operations are handed back.
+// its role. in: operations → out: their roles run.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ struct Block {
   int index = 0;
 };
 
-/// Threads over a ring of operations. issue() and reclaim from one thread; the blocks read.
+/// Threads over a ring of operations. issue() from one thread; the blocks read.
 template <typename Operation>
 class Workers {
  public:
@@ -40,7 +40,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// All operations issued so far still run (or fail) before the threads end.
+  /// All operations issued so far still run (or fail) before the threads end. Then drops them: an
+  /// operation may hold what holds these Workers.
   void stop() {
     stop_.store(true, std::memory_order_release);
     wake_.fetch_add(1, std::memory_order_release);
@@ -48,18 +49,17 @@ class Workers {
     for (std::thread& thread : threads_) {
       if (thread.joinable()) thread.join();
     }
+    for (std::unique_ptr<Operation>& operation : ring_) operation.reset();
   }
 
-  /// Hands an operation to all blocks. The slot's former operation has ended and is returned (null
-  /// at first): the caller waits for room by wait_for_room().
-  std::unique_ptr<Operation> issue(std::unique_ptr<Operation> operation) {
+  /// Hands an operation to all blocks. Frees the slot's former operation, which has ended: the
+  /// caller waits for room by wait_for_room().
+  void issue(std::unique_ptr<Operation> operation) {
     const std::uint64_t at = issued_.load(std::memory_order_relaxed);
-    std::unique_ptr<Operation> before = std::move(ring_[at % kDepth]);
     ring_[at % kDepth] = std::move(operation);
     issued_.store(at + 1, std::memory_order_release);  // Pairs with the acquire in loop().
     wake_.fetch_add(1, std::memory_order_release);
     futex_wake_all(wake_);
-    return before;
   }
 
   /// Operations that all blocks have left.
