@@ -150,6 +150,7 @@ class LineConfig {
 
  private:
   void take(std::string_view name, std::string_view value, Origin origin) {
+    while (!value.empty() && value.back() == ',') value.remove_suffix(1);
     if (value.empty() || value.size() > 512 || value[0] == '$') return;
     const std::string_view key = canonical(name);
     if (key == "world" && equals_ci(name, "world_size") && nodes_meant()) {

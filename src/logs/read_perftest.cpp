@@ -65,6 +65,7 @@ class PerftestReader {
       }
     }
     if (const std::size_t at = find_ci(text, "ib_"); at != kNone && contains_ci(text, "_bw")) {
+      close();
       operation_ = operation_of(text.substr(at));
       if (const std::size_t d = text.find(" -d "); d != kNone) {
         settings_["device"] = std::string(split_space(text.substr(d + 4)).front());

@@ -160,6 +160,17 @@ void read_rates(std::string_view text, std::size_t line, Sink& sink) {
         (unit.size() == 1 || (!is_alpha(unit[1]) && unit[1] != '/') ||
          (unit.size() > 1 && unit[1] == 'b' && (unit.size() == 2 || !is_alpha(unit[2]))));
     if (bytes || !(spelled || short_form) || !is_port_rate(number.value)) continue;
+    // "4 x 400G": that many NICs.
+    std::size_t before = number.begin;
+    while (before > 0 && is_space(text[before - 1])) --before;
+    const bool times = before > 0 && (text[before - 1] == 'x' || text[before - 1] == '*');
+    const bool cross = before > 1 && text.substr(before - 2, 2) == "\xC3\x97";  // ×
+    if (times || cross) {
+      const auto count = count_before(text, before - (times ? 1 : 2));
+      if (count && *count >= 2 && *count <= 32) {
+        sink.config(line, "nics_per_node", fmt::format("{}", *count), Origin::kProse);
+      }
+    }
     // "3200 Gb/s per node" is eight GPUs' share; a port beyond 800 Gb/s does not exist.
     const bool node = number.value > 800;
     sink.config(

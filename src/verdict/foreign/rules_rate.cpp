@@ -277,9 +277,11 @@ void judge_file(const Situation& s, int file, Findings& findings) {
     verdict = "The NIC is full";
   } else if (share >= kUnder) {
     verdict = rating.known() ? "The NIC is close to full"
-                             : "The NIC is close to full if it is a 400G "
-                               "one";
-    if (wire > 50.5 && !rating.known()) verdict = "The NIC is close to full if it is an 800G one";
+              : wire > 50.5  ? "The NIC is close to full if it is an 800G one"
+              : share >= kFull
+                  ? "A 400G NIC would be full, an 800G one half used (as if one of two "
+                    "planes carried all)"
+                  : "The NIC is close to full if it is a 400G one";
   } else {
     id = "underused";
     severity = Severity::kWarning;
@@ -316,6 +318,29 @@ void judge_file(const Situation& s, int file, Findings& findings) {
                         ? "port_xmit_data of each NIC before and after, with the elapsed time"
                         : "the NIC's rate (--set rate=400G) and port_xmit_data before and after";
   findings.push_back(std::move(finding));
+}
+
+/// A wire rate at one half of a NIC with two planes or ports.
+void one_plane(const Situation& s, int file, Findings& findings) {
+  const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+  const auto ops = wired(s, file);
+  if (!rating.known() || rating.gbs < 99 || ops.empty()) return;
+  const auto top = std::ranges::max_element(ops, {}, [](const Op* op) { return *op->wire; });
+  const double share = *(*top)->wire / rating.gbs;
+  if (share < 0.42 || share > 0.515) return;
+  findings.push_back(
+      Build("one-plane", Severity::kNotice, Confidence::kMedium, rating.what)
+          .say(fmt::format(
+              "The wire rate {} sits at one half of the {}: if the card has two 400 Gb/s "
+              "planes or ports, one of them carries all traffic.",
+              gbs(*(*top)->wire),
+              rating.what))
+          .because("within 0.42 and 0.515 of the rating; one saturated 400 Gb/s plane is 0.45-0.5")
+          .fact("NIC rate", gbs(rating.gbs), rating.from)
+          .act("Spread queue pairs over both planes (several QPs a peer, multi-port NVSHMEM), or "
+               "list "
+               "both ports.")
+          .confirm("port_xmit_data of each plane before and after"));
 }
 
 void explain_own_node(const Situation& s, int file, Findings& findings) {
@@ -403,6 +428,7 @@ double nvlink_from_topology(const logs::Evidence& evidence) {
 void judge_rates(const Situation& s, Findings& findings) {
   for (int file = 0; file < static_cast<int>(s.evidence.files.size()); ++file) {
     judge_file(s, file, findings);
+    one_plane(s, file, findings);
     no_nodes(s, file, findings);
     explain_own_node(s, file, findings);
   }

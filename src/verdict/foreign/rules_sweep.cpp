@@ -81,6 +81,8 @@ std::optional<int> ranks_of(const Situation& s, const Sweep& sweep) {
 
 std::string title(const Situation& s, const Sweep& sweep) {
   std::string out = sweep.title.empty() ? logs::to_string(sweep.operation) : sweep.title;
+  const auto device = sweep.settings.find("device");
+  if (device != sweep.settings.end()) out += " " + device->second;
   if (s.evidence.files.size() > 1) {
     out += " (" + s.evidence.files[static_cast<std::size_t>(sweep.source.file)].name + ")";
   }
@@ -605,7 +607,48 @@ void judge_collectives(const Situation& s, Findings& findings) {
   }
 }
 
+namespace {
+
+/// The same test on several ports: one well below its partners.
+void uneven_ports(const Situation& s, Findings& findings) {
+  const Sweep* fast = nullptr;
+  const Sweep* slow = nullptr;
+  for (const Sweep& sweep : s.evidence.sweeps) {
+    if (sweep.format != "perftest" || best_row(sweep) == nullptr) continue;
+    if (fast != nullptr &&
+        (sweep.operation != fast->operation || sweep.rows.size() != fast->rows.size() ||
+         sweep.rows.back().size_bytes != fast->rows.back().size_bytes)) {
+      continue;
+    }
+    if (fast == nullptr || *best_row(sweep)->rate_gbs > *best_row(*fast)->rate_gbs) fast = &sweep;
+    if (slow == nullptr || *best_row(sweep)->rate_gbs < *best_row(*slow)->rate_gbs) slow = &sweep;
+  }
+  if (fast == nullptr || fast == slow) return;
+  const SweepRow& top = *best_row(*fast);
+  const SweepRow& low = *best_row(*slow);
+  const double share = *low.rate_gbs / *top.rate_gbs;
+  if (share > 0.65 || *top.rate_gbs < 1) return;
+  findings.push_back(
+      Build("link-downgraded", Severity::kWarning, Confidence::kMedium, title(s, *slow))
+          .say(fmt::format(
+              "{} reaches {:.4g} Gb/s where {} reaches {:.4g} in the same test ({}): one "
+              "port runs below its partner.",
+              title(s, *slow),
+              *low.rate_gbs * 8,
+              title(s, *fast),
+              *top.rate_gbs * 8,
+              percent(share)))
+          .fact("slow port", low.source.text, place(s, low.source))
+          .fact("fast port", top.source.text, place(s, top.source))
+          .act("Compare rate and width of both ports (ibstat), their PCIe links (lspci -vv LnkSta) "
+               "and "
+               "which GPU or NUMA node each is near to."));
+}
+
+}  // namespace
+
 void judge_links(const Situation& s, Findings& findings) {
+  uneven_ports(s, findings);
   for (const Sweep& sweep : s.evidence.sweeps) {
     if (sweep.path != Path::kWire) continue;
     link_verdict(s, sweep, findings);

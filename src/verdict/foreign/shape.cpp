@@ -184,10 +184,19 @@ Shape make_shape(const Evidence& evidence, const std::vector<Op>& ops, int file)
 
 Rating make_rating(const Evidence& evidence, const Shape& shape, int file) {
   Rating rating;
-  const double share = shape.gpus_per_nic();
+  const ConfigFact* nics = evidence.find("nics_per_node", file);
+  const double gpus = shape.ranks_per_node ? shape.ranks_per_node->value : 8;
+  double share = shape.gpus_per_nic();
+  // "16 x 200 Gb/s" for eight GPUs: two NICs each, where somebody says so (a device list does not).
+  if (nics != nullptr && shape.nics_per_node && shape.nics_per_node->value > gpus &&
+      (nics->origin == Origin::kProse || nics->origin == Origin::kOption)) {
+    share = gpus / shape.nics_per_node->value;
+  }
   const auto set = [&](double nic_gbs, std::string what, const ConfigFact& fact) {
     rating.gbs = nic_gbs / share;
-    rating.what = share > 1 ? fmt::format("share of a {} among {:g} GPUs", what, share) : what;
+    rating.what = what;
+    if (share > 1) rating.what = fmt::format("share of a {} among {:g} GPUs", what, share);
+    if (share < 1) rating.what = fmt::format("{:g} × {} of a GPU", 1 / share, what);
     rating.from = describe(fact);
   };
   const ConfigFact* rate = evidence.find("rate", file);
