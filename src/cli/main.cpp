@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
                   "Expert-parallel dispatch and combine that measures itself, and explains what "
                   "it and other libraries measured.",
                   {"shunt bench --ranks 4 --nodes 2 --check", "shunt analyze run/"});
+  add_bench(program);
   add_analyze(program);
   add_compare(program);
   add_export(program);

@@ -10,6 +10,7 @@ namespace shunt::cli {
 // in CMakeLists.txt, and name it in main.cpp (and analyze_main.cpp if it is of the evidence path).
 void add_analyze(Program& program);
 void add_compare(Program& program);
+void add_bench(Program& program);
 void add_export(Program& program);
 void add_topo(Program& program);
 

@@ -1,0 +1,476 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench_job.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "cli/bench_check.hpp"
+#include "cli/program.hpp"
+#include "engine/buffer_state.hpp"
+#include "fabric/faulty_fabric.hpp"
+#include "fabric/libfabric_fabric.hpp"
+#include "profile/clock_align.hpp"
+#include "profile/rank_log.hpp"
+#include "routing/generate.hpp"
+#include "traffic/ledger.hpp"
+
+namespace shunt::cli {
+namespace {
+
+constexpr std::uint32_t kLaneRecords = 1U << 15;
+
+struct SlowRank {
+  int rank = -1;
+  double ms = 0;
+};
+
+Result<SlowRank> parse_slow_rank(const std::string& text) {
+  SlowRank slow;
+  if (text.empty()) return slow;
+  const char* end = text.data() + text.size();
+  const auto rank = std::from_chars(text.data(), end, slow.rank);
+  if (rank.ec == std::errc() && rank.ptr != end && *rank.ptr == ':') {
+    const auto ms = std::from_chars(rank.ptr + 1, end, slow.ms);
+    if (ms.ec == std::errc() && ms.ptr == end && slow.ms >= 0 && slow.rank >= 0) return slow;
+  }
+  return usage_error("--slow-rank '{}' is not understood; give RANK:MILLISECONDS", text);
+}
+
+BufferOptions buffer_options(const BenchJob& job, std::int64_t most_rows) {
+  const BenchOptions& o = job.options;
+  BufferOptions b;
+  b.ranks_per_node = job.shape.ranks_per_node;
+  b.experts = o.experts;
+  b.topk = o.topk;
+  b.hidden = o.hidden;
+  b.dtype = o.dtype;
+  b.wire_dtype = o.wire_dtype;
+  b.max_tokens = o.tokens;
+  b.chunk_tokens = o.chunk;
+  b.credits = o.credits;
+  b.qps = o.qps;
+  b.rdma_blocks = o.rdma_blocks;
+  b.blocks = o.blocks;
+  b.provider = o.provider;
+  b.deadline_ns = static_cast<std::uint64_t>(o.deadline_s * 1e9);
+  const auto row = static_cast<std::size_t>(o.hidden) * size_of(o.dtype) +
+                   static_cast<std::size_t>(o.topk) * 8 + sizeof(RowOrigin);
+  b.heap_bytes = static_cast<std::size_t>(most_rows) * row + (std::size_t{1} << 16);
+  return b;
+}
+
+Result<std::vector<routing::Routing>> all_routings(const BenchJob& job) {
+  std::vector<routing::Routing> all;
+  const BenchOptions& o = job.options;
+  for (int r = 0; r < job.shape.world; ++r) {
+    auto made = routing::generate(job.routing, o.tokens, o.topk, o.experts, o.seed, r);
+    if (!made) return Unexpected(std::move(made).error());
+    all.push_back(std::move(*made));
+  }
+  return all;
+}
+
+/// One rank at work: its buffers, and the loop over iterations.
+class RankBench {
+ public:
+  RankBench(bootstrap::World& world, const BenchJob& job)
+      : world_(world), job_(job), recorder_(kLaneRecords) {}
+
+  Result<RankResult> run() {
+    SHUNT_TRY(set_up());
+    for (int i = 0; i < o().warmup; ++i) {
+      SHUNT_TRY(iterate(false));
+      if (o().check && i == 0) SHUNT_TRY(check());
+    }
+    if (o().check && o().warmup == 0) {
+      return usage_error("--check needs --warmup 1 or more: it looks at a warm-up iteration");
+    }
+    auto before = read_counter();
+    if (!before) return Unexpected(std::move(before).error());
+    SHUNT_TRY(world_.barrier());
+    for (int i = 0; i < o().iters; ++i) {
+      progress(i);
+      SHUNT_TRY(iterate(true));
+    }
+    progress(o().iters);
+    return finish(*before);
+  }
+
+ private:
+  [[nodiscard]] const BenchOptions& o() const { return job_.options; }
+  [[nodiscard]] int node() const { return job_.shape.node_of(world_.rank()); }
+
+  Status set_up() {
+    auto routings = all_routings(job_);
+    if (!routings) return Unexpected(std::move(routings).error());
+    routing_ = (*routings)[static_cast<std::size_t>(world_.rank())];
+    check_ = std::make_unique<BenchCheck>(job_.shape,
+                                          world_.rank(),
+                                          o().experts,
+                                          std::move(*routings),
+                                          RowSource(o().seed, o().hidden, o().dtype),
+                                          o().hidden,
+                                          o().dtype,
+                                          o().wire_dtype.value_or(o().dtype));
+    std::int64_t most = 0;
+    for (int r = 0; r < job_.shape.world; ++r) most = std::max(most, check_->expected_rows(r));
+    capacity_ = check_->expected_rows(world_.rank());
+    auto log = profile::RankLog::create(job_.directory, world_.rank(), world_.size(), job_.run_id);
+    if (!log) return Unexpected(std::move(log).error());
+    log_ = std::make_unique<profile::RankLog>(std::move(*log));
+    auto aligner = profile::ClockAligner::create(
+        world_.size(),
+        [this](std::span<const std::byte> mine) { return world_.all_gather(mine); },
+        [] { return now_ns(); },
+        profile::host_clock_identity());
+    if (!aligner) return Unexpected(std::move(aligner).error());
+    aligner_ = std::make_unique<profile::ClockAligner>(std::move(*aligner));
+    SHUNT_TRY(aligner_->sample());
+    SHUNT_TRY(create_buffer(most));
+    const RowSource rows(o().seed, o().hidden, o().dtype);
+    input_.resize(static_cast<std::size_t>(o().tokens) * rows.row_bytes());
+    output_.resize(std::max<std::size_t>(input_.size(), 16));
+    for (std::int64_t t = 0; t < o().tokens; ++t) {
+      rows.fill(world_.rank(), t, input_.data() + static_cast<std::size_t>(t) * rows.row_bytes());
+    }
+    return {};
+  }
+
+  Status create_buffer(std::int64_t most_rows) {
+    BufferOptions options = buffer_options(job_, most_rows);
+    if (job_.links != nullptr) options.bind_address = job_.links->address(node());
+    engine::BufferHooks hooks;
+    hooks.recorder = &recorder_;
+    auto slow = parse_slow_rank(o().slow_rank);
+    if (!slow) return Unexpected(std::move(slow).error());
+    slow_ = *slow;
+    if (!o().faults.empty()) {
+      hooks.make_fabric = [&, options](int queue_pairs) { return faulty(options, queue_pairs); };
+    }
+    auto state = engine::BufferState::create(world_, options, hooks);
+    if (!state) return Unexpected(std::move(state).error());
+    buffer_ = std::move(*state);
+    const auto rows = static_cast<std::size_t>(capacity_);
+    const auto place = [&](std::size_t bytes) { return buffer_->allocate(bytes); };
+    auto at = place(rows * static_cast<std::size_t>(o().hidden) * size_of(o().dtype));
+    auto ids = place(rows * static_cast<std::size_t>(o().topk) * sizeof(std::int32_t));
+    auto weights = place(rows * static_cast<std::size_t>(o().topk) * sizeof(float));
+    auto origins = place(rows * sizeof(RowOrigin));
+    if (!at || !ids || !weights || !origins) {
+      return fail(ErrorCode::kInternal, ErrorScope::kOperation, "the heap was sized too small");
+    }
+    received_ = {*at,
+                 static_cast<std::int32_t*>(*ids),
+                 static_cast<float*>(*weights),
+                 static_cast<RowOrigin*>(*origins),
+                 capacity_};
+    return {};
+  }
+
+  Result<std::unique_ptr<fabric::Fabric>> faulty(const BufferOptions& options, int queue_pairs) {
+    auto faults = fabric::parse_faults(o().faults);
+    if (!faults) return Unexpected(std::move(faults).error());
+    faults->seed += static_cast<std::uint64_t>(world_.rank());
+    fabric::LibfabricOptions lib;
+    lib.provider = options.provider;
+    lib.bind_address = options.bind_address;
+    lib.qps = queue_pairs;
+    auto inner = fabric::create_libfabric(lib);
+    if (!inner) return inner;
+    auto made = fabric::FaultyFabric::create(std::move(*inner), *faults);
+    if (!made) return Unexpected(std::move(made).error());
+    return std::unique_ptr<fabric::Fabric>(std::move(*made));
+  }
+
+  void be_late() const {
+    if (slow_.rank != world_.rank()) return;
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(slow_.ms));
+  }
+
+  Status iterate(bool measured) {
+    SHUNT_TRY(world_.barrier());
+    be_late();
+    const std::uint64_t begin = now_ns();
+    auto handle = buffer_->dispatch(
+        {input_.data(), o().tokens, routing_.ids.data(), routing_.weights.data()}, received_);
+    if (!handle) return Unexpected(std::move(handle).error());
+    handle_ = *handle;
+    SHUNT_TRY(buffer_->wait(*handle_));
+    const std::uint64_t dispatched = now_ns();
+    SHUNT_TRY(log_->drain(recorder_));
+    SHUNT_TRY(world_.barrier());
+    be_late();
+    const std::uint64_t again = now_ns();
+    SHUNT_TRY(buffer_->combine(handle_, {received_.rows, output_.data()}));
+    SHUNT_TRY(buffer_->wait(*handle_));
+    const std::uint64_t combined = now_ns();
+    SHUNT_TRY(log_->drain(recorder_));
+    if (measured) {
+      result_.dispatch_ns.push_back(dispatched - begin);
+      result_.combine_ns.push_back(combined - again);
+    }
+    return {};
+  }
+
+  /// Dispatch as it stands; then a combine of rows that differ by rank.
+  Status check() {
+    // The combine before has not changed the received rows.
+    const std::int64_t rows = handle_->total_rows();
+    auto* data = static_cast<std::byte*>(received_.rows);
+    check_->dispatch(data, received_.origins, rows, result_.correctness);
+    check_->run_experts(data, rows);
+    SHUNT_TRY(world_.barrier());
+    SHUNT_TRY(buffer_->combine(handle_, {received_.rows, output_.data()}));
+    SHUNT_TRY(buffer_->wait(*handle_));
+    SHUNT_TRY(log_->drain(recorder_));
+    check_->combine(output_.data(), result_.correctness);
+    return {};
+  }
+
+  Result<std::optional<bootstrap::LinkCounters>> read_counter() const {
+    if (job_.links == nullptr || job_.shape.local_of(world_.rank()) != 0) return std::nullopt;
+    auto read = job_.links->counters(node());
+    if (!read) return Unexpected(std::move(read).error());
+    return std::optional(*read);
+  }
+
+  Result<RankResult> finish(const std::optional<bootstrap::LinkCounters>& before) {
+    SHUNT_TRY(world_.barrier());
+    auto after = read_counter();
+    if (!after) return Unexpected(std::move(after).error());
+    if (before && *after) {
+      profile::LinkCounter counter;
+      counter.from_node = node();
+      counter.source = "token bucket of the emulated link";
+      counter.bytes = (*after)->wire_bytes - before->wire_bytes;
+      counter.packets = (*after)->wire_packets - before->wire_packets;
+      result_.counter = counter;
+    }
+    SHUNT_TRY(aligner_->sample());
+    result_.clocks = aligner_->fits();
+    result_.provider = buffer_->provider();
+    buffer_->close();
+    SHUNT_TRY(log_->finish(recorder_));
+    result_.dropped = recorder_.dropped() + log_->lost();
+    return result_;
+  }
+
+  void progress(int done) {
+    if (world_.rank() != 0 || ::isatty(STDERR_FILENO) == 0) return;
+    const std::uint64_t now = now_ns();
+    if (done < o().iters && now - shown_ns_ < 100'000'000) return;
+    shown_ns_ = now;
+    std::fprintf(stderr,
+                 "\rshunt: iteration %d of %d%s",
+                 done,
+                 o().iters,
+                 done == o().iters ? "\r\033[K" : "");
+    std::fflush(stderr);
+  }
+
+  bootstrap::World& world_;
+  const BenchJob& job_;
+  record::Recorder recorder_;
+  std::unique_ptr<profile::RankLog> log_;
+  std::unique_ptr<profile::ClockAligner> aligner_;
+  std::unique_ptr<BenchCheck> check_;
+  routing::Routing routing_;
+  std::vector<std::byte> input_;
+  std::vector<std::byte> output_;
+  std::int64_t capacity_ = 0;
+  SlowRank slow_;
+  std::shared_ptr<engine::BufferState> buffer_;
+  std::shared_ptr<engine::HandleState> handle_;
+  DispatchOutput received_;
+  RankResult result_;
+  std::uint64_t shown_ns_ = 0;
+};
+
+}  // namespace
+
+Result<BenchJob> BenchJob::create(const BenchOptions& options) {
+  BenchJob job;
+  job.options = options;
+  int per_node = options.ranks_per_node;
+  if (per_node == 0) {
+    if (options.nodes < 1)
+      return usage_error("--nodes {} is not allowed; at least 1", options.nodes);
+    if (options.ranks < 1)
+      return usage_error("--ranks {} is not allowed; at least 1", options.ranks);
+    if (options.ranks % options.nodes != 0) {
+      return usage_error(
+          "--ranks {} does not divide into --nodes {}; every node has the same number",
+          options.ranks,
+          options.nodes);
+    }
+    per_node = options.ranks / options.nodes;
+  }
+  auto shape = cluster::Shape::create(options.ranks, per_node);
+  if (!shape) return Unexpected(std::move(shape).error());
+  job.shape = *shape;
+  auto spec = routing::RoutingSpec::parse(options.routing);
+  if (!spec) return Unexpected(std::move(spec).error());
+  job.routing = *spec;
+  if (options.tokens < 0) return usage_error("--tokens {} is not allowed", options.tokens);
+  if (options.iters < 1) return usage_error("--iters {} is not allowed; at least 1", options.iters);
+  if (options.warmup < 0) return usage_error("--warmup {} is not allowed", options.warmup);
+  if (options.hidden < 1) return usage_error("--hidden {} is not allowed", options.hidden);
+  const std::uint64_t row = static_cast<std::uint64_t>(options.hidden) * size_of(options.dtype);
+  if (row % 16 != 0) {
+    return usage_error("--hidden {} of {} makes rows of {} bytes; a multiple of 16 bytes is needed",
+                       options.hidden,
+                       to_string(options.dtype),
+                       row);
+  }
+  if (options.experts < options.ranks || options.experts % options.ranks != 0) {
+    return usage_error("--experts {} do not divide over {} ranks; give a multiple",
+                       options.experts,
+                       options.ranks);
+  }
+  if (options.check && options.warmup == 0) {
+    return usage_error("--check needs --warmup 1 or more: it looks at a warm-up iteration");
+  }
+  for (const std::string* text : {&options.link_rate, &options.emulate_link}) {
+    if (text->empty()) continue;
+    auto rate = parse_rate(*text);
+    if (!rate) return Unexpected(std::move(rate).error());
+    job.link_rate = *rate;
+  }
+  if (auto slow = parse_slow_rank(options.slow_rank); !slow) {
+    return Unexpected(std::move(slow).error());
+  }
+  if (auto faults = fabric::parse_faults(options.faults); !faults) {
+    return Unexpected(std::move(faults).error());
+  }
+  // A recorded routing is read here too, so that an unreadable file is one message, not one a rank.
+  auto first = routing::generate(
+      job.routing, options.tokens, options.topk, options.experts, options.seed, 0);
+  if (!first) return Unexpected(std::move(first).error());
+  job.run_id = Random::mix(wall_ns() ^ (static_cast<std::uint64_t>(::getpid()) << 32U));
+  return job;
+}
+
+Result<RankResult> run_rank(bootstrap::World& world, const BenchJob& job) {
+  RankBench bench(world, job);
+  return bench.run();
+}
+
+Result<profile::RunInfo> describe_run(const BenchJob& job, const char* launcher) {
+  const BenchOptions& o = job.options;
+  profile::RunInfo info;
+  info.tool_version = version();
+  info.run_id = job.run_id;
+  info.shape = job.shape;
+  profile::RunConfig& c = info.config;
+  c.tokens = o.tokens;
+  c.hidden = o.hidden;
+  c.topk = o.topk;
+  c.experts = o.experts;
+  c.dtype = o.dtype;
+  c.wire_dtype = o.wire_dtype.value_or(o.dtype);
+  c.routing = job.routing.to_string();
+  c.seed = o.seed;
+  c.chunk_tokens = o.chunk;
+  c.credits = o.credits;
+  c.qps = o.qps;
+  c.rdma_blocks = o.rdma_blocks;
+  c.blocks = o.blocks;
+  c.iters = o.iters;
+  c.warmup = o.warmup;
+  c.variant = "v1";
+  c.device = "cpu";
+  c.launcher = launcher;
+  c.link_rate_bytes_per_s = job.link_rate;
+  c.emulated_link = job.links != nullptr;
+  c.command_line = o.command_line;
+  auto routings = all_routings(job);
+  if (!routings) return Unexpected(std::move(routings).error());
+  traffic::RecordLayout layout;
+  layout.hidden_bytes = static_cast<std::uint64_t>(o.hidden) * size_of(o.dtype);
+  layout.topk = o.topk;
+  layout.chunk_tokens = o.chunk;
+  layout.ranks_per_node = job.shape.ranks_per_node;
+  const std::uint64_t wire_row =
+      static_cast<std::uint64_t>(o.hidden) * size_of(o.wire_dtype.value_or(o.dtype));
+  for (int r = 0; r < job.shape.world; ++r) {
+    auto ledger = traffic::ledger(
+        (*routings)[static_cast<std::size_t>(r)].view(), job.shape, o.experts, layout, r, wire_row);
+    if (!ledger) return Unexpected(std::move(ledger).error());
+    info.ledgers.push_back(*ledger);
+  }
+  // A checked run has one more combine, after the first warm-up iteration.
+  std::uint32_t op = 0;
+  for (int i = 0; i < o.warmup + o.iters; ++i) {
+    const bool warmup = i < o.warmup;
+    const int iteration = warmup ? i : i - o.warmup;
+    info.operations.push_back({op++, record::Phase::kDispatch, iteration, warmup});
+    info.operations.push_back({op++, record::Phase::kCombine, iteration, warmup});
+    if (i == 0 && o.check) info.operations.push_back({op++, record::Phase::kCombine, 0, true});
+  }
+  return info;
+}
+
+namespace {
+using nlohmann::json;
+}
+
+std::vector<std::byte> to_bytes(const RankResult& r) {
+  json j{{"dispatch_ns", r.dispatch_ns},
+         {"combine_ns", r.combine_ns},
+         {"checked", r.correctness.checked},
+         {"rows", r.correctness.dispatch_rows},
+         {"dispatch_mismatches", r.correctness.dispatch_mismatches},
+         {"combine_max_error", r.correctness.combine_max_error},
+         {"combine_mismatches", r.correctness.combine_mismatches},
+         {"dropped", r.dropped},
+         {"provider", r.provider}};
+  for (const profile::ClockFit& fit : r.clocks) {
+    j["clocks"].push_back({fit.rank, fit.offset_ns, fit.drift_ppb, fit.begin_ns, fit.residual_ns});
+  }
+  if (r.counter) {
+    j["counter"] = {r.counter->from_node, r.counter->source, r.counter->bytes, r.counter->packets};
+  }
+  const std::vector<std::uint8_t> packed = json::to_cbor(j);
+  const auto bytes = std::as_bytes(std::span(packed));
+  return {bytes.begin(), bytes.end()};
+}
+
+Result<RankResult> from_bytes(const std::vector<std::byte>& bytes) {
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  const json j = json::from_cbor(data, data + bytes.size(), true, false);
+  if (j.is_discarded()) {
+    return fail(ErrorCode::kInternal, ErrorScope::kOperation, "a rank's result is not readable");
+  }
+  RankResult r;
+  r.dispatch_ns = j["dispatch_ns"].get<std::vector<std::uint64_t>>();
+  r.combine_ns = j["combine_ns"].get<std::vector<std::uint64_t>>();
+  r.correctness.checked = j["checked"];
+  r.correctness.dispatch_rows = j["rows"];
+  r.correctness.dispatch_mismatches = j["dispatch_mismatches"];
+  r.correctness.combine_max_error = j["combine_max_error"];
+  r.correctness.combine_mismatches = j["combine_mismatches"];
+  r.dropped = j["dropped"];
+  r.provider = j["provider"];
+  if (j.contains("clocks")) {
+    for (const json& fit : j["clocks"]) {
+      r.clocks.push_back({fit[0], fit[1], fit[2], fit[3], fit[4]});
+    }
+  }
+  if (j.contains("counter")) {
+    const json& counter = j["counter"];
+    r.counter = profile::LinkCounter{counter[0], -1, counter[1], counter[2], counter[3]};
+  }
+  return r;
+}
+
+}  // namespace shunt::cli

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `shunt bench` runs on every rank. in: BenchOptions, World → out: RankResult (times, checks),
+// and the rank's record file in the run directory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bootstrap/emulated_nodes.hpp"
+#include "bootstrap/world.hpp"
+#include "profile/run.hpp"
+#include "routing/spec.hpp"
+#include "shunt/result.hpp"
+#include "shunt/shunt.hpp"
+
+namespace shunt::cli {
+
+struct BenchOptions {
+  int ranks = 4;  ///< Of the whole world.
+  int nodes = 2;
+  int ranks_per_node = 0;  ///< 0: ranks / nodes.
+  std::int64_t tokens = 1024;
+  std::int64_t hidden = 7168;
+  int topk = 8;
+  int experts = 256;
+  DType dtype = DType::kBF16;
+  std::optional<DType> wire_dtype;
+  std::string routing = "uniform";
+  std::uint64_t seed = 1;
+  int chunk = 64;
+  int credits = 8;
+  int qps = 1;
+  int rdma_blocks = 1;
+  int blocks = 1;
+  int iters = 10;
+  int warmup = 2;
+  bool check = false;
+  std::string provider;
+  std::string link_rate;     ///< Rating of one node's NIC, as text; empty: unknown.
+  std::string emulate_link;  ///< Rate of emulated links, as text; empty: none.
+  std::string out;           ///< Run directory; empty: a temporary one.
+  bool force = false;
+  bool json = false;
+  std::string fail_on;
+  double deadline_s = 30;
+  std::string faults;     ///< FaultOptions as text: drills.
+  std::string slow_rank;  ///< "RANK:MS": that rank enters every operation late: drills.
+  std::vector<std::string> command_line;
+};
+
+/// One rank's outcome, sent to whoever prints.
+struct RankResult {
+  std::vector<std::uint64_t> dispatch_ns;  ///< By measured iteration.
+  std::vector<std::uint64_t> combine_ns;
+  profile::Correctness correctness;
+  std::uint64_t dropped = 0;
+  std::string provider;
+  std::vector<profile::ClockFit> clocks;        ///< Rank 0's only.
+  std::optional<profile::LinkCounter> counter;  ///< First rank of a node, emulated links only.
+};
+
+[[nodiscard]] std::vector<std::byte> to_bytes(const RankResult& result);
+[[nodiscard]] Result<RankResult> from_bytes(const std::vector<std::byte>& bytes);
+
+/// Everything that all ranks derive from the options in the same way.
+struct BenchJob {
+  BenchOptions options;
+  cluster::Shape shape;
+  routing::RoutingSpec routing;
+  std::optional<double> link_rate;  ///< Bytes per second.
+  std::uint64_t run_id = 0;
+  std::string directory;  ///< Exists; record files go there.
+  const bootstrap::EmulatedNodes* links = nullptr;
+
+  /// Checks every option; the first that is not allowed is named.
+  [[nodiscard]] static Result<BenchJob> create(const BenchOptions& options);
+  [[nodiscard]] int operations() const { return 2 * (options.warmup + options.iters); }
+};
+
+/// Runs the job on this rank. Collective.
+[[nodiscard]] Result<RankResult> run_rank(bootstrap::World& world, const BenchJob& job);
+
+/// Configuration, ledgers and list of operations: run.json before the first operation.
+[[nodiscard]] Result<profile::RunInfo> describe_run(const BenchJob& job, const char* launcher);
+
+}  // namespace shunt::cli
