@@ -105,7 +105,8 @@ void note_assumptions(const profile::RunInfo& run, Measures& out) {
   if (!run.config.emulated_link) {
     out.notes.push_back("links: one NIC a node is assumed, shared by all of its ranks");
   }
-  if (const std::string framing = describe_framing(run.config.provider); !framing.empty()) {
+  if (const std::string framing = describe_framing(run.config.provider, run.config.link_mtu);
+      !framing.empty()) {
     out.notes.push_back(framing);
   }
 }

@@ -155,7 +155,8 @@ std::vector<Interval> add_operation(const Accumulated& seen,
   if (window <= 0) return {};
   samples.window.push_back(window);
   samples.bytes.push_back(bytes);
-  if (const auto frames = frame_bytes(run.config.provider, static_cast<std::uint64_t>(bytes))) {
+  if (const auto frames = frame_bytes(
+          run.config.provider, static_cast<std::uint64_t>(bytes), run.config.link_mtu)) {
     samples.frames.push_back(static_cast<double>(*frames));
   }
   samples.rate.push_back(bytes / window);
@@ -255,7 +256,7 @@ std::vector<CounterCheck> check_counters(const Accumulated& seen,
         check.record_bytes += pair.totals->put_bytes + pair.totals->control_bytes;
       }
     }
-    check.frame_bytes = frame_bytes(run.config.provider, check.record_bytes);
+    check.frame_bytes = frame_bytes(run.config.provider, check.record_bytes, run.config.link_mtu);
     const std::uint64_t expected = check.frame_bytes.value_or(check.record_bytes);
     if (expected > 0) {
       check.ratio = static_cast<double>(counter.bytes) / static_cast<double>(expected);

@@ -11,23 +11,27 @@ bool is_tcp_provider(std::string_view provider) {
   return core == "tcp" || core == "net" || core == "sockets";
 }
 
-std::uint64_t tcp_frame_bytes(std::uint64_t stream_bytes) {
-  const std::uint64_t segments = (stream_bytes + kTcpSegmentBytes - 1) / kTcpSegmentBytes;
+std::uint64_t tcp_frame_bytes(std::uint64_t stream_bytes, int mtu) {
+  const std::uint64_t segment = static_cast<std::uint64_t>(mtu) - kTcpHeaderBytes;
+  const std::uint64_t segments = (stream_bytes + segment - 1) / segment;
   return stream_bytes + segments * kTcpFrameOverheadBytes;
 }
 
-std::optional<std::uint64_t> frame_bytes(std::string_view provider, std::uint64_t stream_bytes) {
+std::optional<std::uint64_t> frame_bytes(std::string_view provider,
+                                         std::uint64_t stream_bytes,
+                                         int mtu) {
   if (!is_tcp_provider(provider)) return std::nullopt;
-  return tcp_frame_bytes(stream_bytes);
+  return tcp_frame_bytes(stream_bytes, mtu);
 }
 
-std::string describe_framing(std::string_view provider) {
+std::string describe_framing(std::string_view provider, int mtu) {
   if (!is_tcp_provider(provider)) return {};
   return fmt::format(
       "frame bytes are estimated: record bytes + {} B per started {} B segment (IPv4, TCP with "
-      "timestamps, Ethernet header; MTU 1500); acknowledgements are left out",
+      "timestamps, Ethernet header; MTU {}); acknowledgements are left out",
       kTcpFrameOverheadBytes,
-      kTcpSegmentBytes);
+      static_cast<std::uint64_t>(mtu) - kTcpHeaderBytes,
+      mtu);
 }
 
 }  // namespace shunt::analysis

@@ -11,27 +11,30 @@
 
 namespace shunt::analysis {
 
-/// TCP over IPv4 over Ethernet with a 1500-byte MTU, as the emulated links are built:
-///   payload of a full segment  1500 − 20 (IPv4) − 20 (TCP) − 12 (TCP timestamps, RFC 7323) = 1448
+/// TCP over IPv4 over Ethernet, for a given MTU:
+///   payload of a full segment  MTU − 20 (IPv4) − 20 (TCP) − 12 (TCP timestamps, RFC 7323)
+///                              (1448 of 1500, 8948 of 9000)
 ///   counted around it          20 + 20 + 12 + 14 (Ethernet header) = 66
 /// Preamble, inter-frame gap and FCS are not counted: neither a token bucket nor an interface
 /// counter sees them. Pure acknowledgements travel the other way and are not in the estimate.
-inline constexpr std::uint64_t kTcpSegmentBytes = 1448;
+inline constexpr std::uint64_t kTcpHeaderBytes = 52;
+inline constexpr int kEthernetMtu = 1500;
 inline constexpr std::uint64_t kTcpFrameOverheadBytes = 66;
 
 /// True for the libfabric providers that move bytes over TCP: "tcp", "net", "sockets",
 /// "tcp;ofi_rxm".
 [[nodiscard]] bool is_tcp_provider(std::string_view provider);
 
-/// Frames of a saturated stream: bytes + ⌈bytes / 1448⌉ · 66. A lower bound: a stream that is cut
-/// into puts with pauses between has a short segment at the end of each.
-[[nodiscard]] std::uint64_t tcp_frame_bytes(std::uint64_t stream_bytes);
+/// Frames of a saturated stream: bytes + ⌈bytes / segment⌉ · 66. A lower bound: a stream that is
+/// cut into puts with pauses between has a short segment at the end of each.
+[[nodiscard]] std::uint64_t tcp_frame_bytes(std::uint64_t stream_bytes, int mtu = kEthernetMtu);
 
 /// nullopt for a provider whose framing is not modelled.
 [[nodiscard]] std::optional<std::uint64_t> frame_bytes(std::string_view provider,
-                                                       std::uint64_t stream_bytes);
+                                                       std::uint64_t stream_bytes,
+                                                       int mtu = kEthernetMtu);
 
 /// One line that states the formula in force, for reports; empty where none is.
-[[nodiscard]] std::string describe_framing(std::string_view provider);
+[[nodiscard]] std::string describe_framing(std::string_view provider, int mtu = kEthernetMtu);
 
 }  // namespace shunt::analysis

@@ -43,9 +43,9 @@ double unit_roundoff(DType type) {
     case DType::kF32:
       return 0x1.0p-24;
     case DType::kBF16:
-      return 0x1.0p-9;
+      return 0x1.0p-8;
     case DType::kF16:
-      return 0x1.0p-12;
+      return 0x1.0p-11;
   }
   return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "base/units.hpp"
 #include "cli/bench_check.hpp"
 #include "cli/program.hpp"
@@ -392,6 +393,7 @@ Result<profile::RunInfo> describe_run(const BenchJob& job, const char* launcher)
   c.launcher = launcher;
   c.link_rate_bytes_per_s = job.link_rate;
   c.emulated_link = job.links != nullptr;
+  if (job.links != nullptr) c.link_mtu = job.links->options().mtu;
   c.command_line = o.command_line;
   auto routings = all_routings(job);
   if (!routings) return Unexpected(std::move(routings).error());

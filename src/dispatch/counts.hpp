@@ -148,7 +148,9 @@ template <exec::Executor Exec>
     own.hash = args.hash;
     own.source = rank.rank;
     publish_counts(exec, args, own, args.rows_to_rank + rank.shape.rank_of(rank.node, 0));
-    if (!send_counts(exec, args) || !forward_counts(exec, args) || !derive_bases(exec, args)) {
+    if (!send_counts(exec, args)) return false;
+    exec.signal_self(rank.word(exec::Word::kCountsSent), args.op + 1);
+    if (!forward_counts(exec, args) || !derive_bases(exec, args)) {
       return false;
     }
   }

@@ -96,6 +96,12 @@ void dispatch_send(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kSend = record::Phase::kDispatchInterNodeSend;
   if (!shunt::exec::enter_operation(exec, kSend)) return;
+  // Counts go first: behind bulk data they would hold up every rank of the target node.
+  if (!args.cached && !exec.wait_until(rank.word(exec::Word::kCountsSent),
+                                       args.op + 1,
+                                       {kSend, record::WaitReason::kCounts, rank.rank, -1})) {
+    return;
+  }
   const std::uint64_t* sent = rank.sent[kDispatchKind];
   const auto sequence_of = [&](int peer, std::int64_t chunk) {
     return sent[peer] + static_cast<std::uint64_t>(chunk);

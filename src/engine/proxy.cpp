@@ -243,12 +243,17 @@ void Proxy::enqueue_put(const exec::Descriptor& descriptor) {
   put.immediate = fabric::encode(fabric::signal_of(
       descriptor.channel, index, rank.layout.capacity[kind], descriptor.sequence));
   put.peer = static_cast<std::int32_t>(descriptor.peer);
-  put.qp =
-      static_cast<std::int32_t>(descriptor.sequence % static_cast<std::uint64_t>(options_.qps));
+  put.qp = queue_pair(kind, descriptor.sequence);
   Flight& flight = flights_[kind][slot];
   flight.bytes = descriptor.bytes;
   flight.note = rank.notes[kind][slot];
   flight.enqueued_ns = options_.lane != nullptr ? now_ns() : 0;
+}
+
+std::int32_t Proxy::queue_pair(int kind, std::uint64_t sequence) const {
+  // Counts are few and everybody waits for them: not behind bulk.
+  if (kind == static_cast<int>(SignalKind::kCount)) return options_.qps;
+  return static_cast<std::int32_t>(sequence % static_cast<std::uint64_t>(options_.qps));
 }
 
 bool Proxy::post_pending() {
@@ -397,7 +402,7 @@ void Proxy::on_data(const Signal& signal, const fabric::Event& event) {
   arrival.peer = rank.rail_rank(static_cast<int>(peer));
   arrival.phase = put_phase(kind);
   const std::byte* slot = rank.heap + rank.layout.landing_slot(kind, peer, got.sequence);
-  arrival.qp = static_cast<std::uint16_t>(got.sequence % static_cast<std::uint64_t>(options_.qps));
+  arrival.qp = static_cast<std::uint16_t>(queue_pair(kind, got.sequence));
   if (signal.kind == SignalKind::kCount) {
     const auto* entry = reinterpret_cast<const memory::CountEntry*>(slot);
     arrival.op = static_cast<std::uint32_t>(entry->op);
@@ -472,7 +477,7 @@ void Proxy::on_completion(const fabric::Event& event) {
     put.op = flight.note.op;
     put.chunk = flight.note.chunk;
     put.peer = rank.rail_rank(static_cast<int>(peer));
-    put.qp = static_cast<std::uint16_t>(sequence % static_cast<std::uint64_t>(options_.qps));
+    put.qp = static_cast<std::uint16_t>(queue_pair(kind, sequence));
     put.phase = put_phase(kind);
     options_.lane->push(put);
   }

@@ -84,6 +84,7 @@ class Proxy {
   void run();
   bool take_descriptors();
   void enqueue_put(const exec::Descriptor& descriptor);
+  [[nodiscard]] std::int32_t queue_pair(int kind, std::uint64_t sequence) const;
   bool post_pending();
   bool post_credits(bool idle);
   bool take_events();

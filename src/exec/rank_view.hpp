@@ -23,6 +23,7 @@ enum class Word : int {
   kSendDone,
   kReceiveDone,
   kIntraDone,   ///< Also: the whole operation has ended on this rank.
+  kCountsSent,  ///< The counts of a dispatch are on their way: bulk may follow them.
   kBasesReady,  ///< Row bases and chunk counts of a dispatch are known.
   kCount
 };

@@ -40,6 +40,7 @@ struct RunConfig {
   std::string provider;                         ///< Fabric::provider(), empty with one node.
   std::optional<double> link_rate_bytes_per_s;  ///< Rating of one link, one direction.
   bool emulated_link = false;
+  int link_mtu = 1500;  ///< Of the links between nodes, where frames are derived.
   std::vector<std::string> command_line;
 };
 

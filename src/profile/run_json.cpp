@@ -47,6 +47,7 @@ void fields(Io& io, RunConfig* /*tag*/, T& config) {
   io("provider", config.provider);
   io("link_rate_bytes_per_s", config.link_rate_bytes_per_s);
   io("emulated_link", config.emulated_link);
+  io("link_mtu", config.link_mtu);
   io("command_line", config.command_line);
 }
 
