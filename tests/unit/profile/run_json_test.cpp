@@ -24,17 +24,29 @@ using testing::TemporaryDirectory;
 RunInfo full_run() {
   RunInfo run = make_run(2, 2);
   run.run_id = std::numeric_limits<std::uint64_t>::max();
-  run.config = {1024,        7168,
-                8,           256,
-                DType::kF16, DType::kF32,
-                "zipf:1.2",  0xffff'ffff'ffff'fffeU,
-                64,          16,
-                4,           2,
-                8,           20,
-                3,           "v1",
-                "cpu",       "local",
-                "net",       125e6,
-                true,        {"shunt", "bench", "--routing", "a \"b\" ü"}};
+  run.config = {1024,
+                7168,
+                8,
+                256,
+                DType::kF16,
+                DType::kF32,
+                "zipf:1.2",
+                0xffff'ffff'ffff'fffeU,
+                64,
+                16,
+                4,
+                2,
+                8,
+                20,
+                3,
+                "v1",
+                "cpu",
+                "local",
+                "net",
+                125e6,
+                true,
+                9000,
+                {"shunt", "bench", "--routing", "a \"b\" ü"}};
   traffic::Ledger ledger{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   for (int rank = 0; rank < 4; ++rank) {
     ledger.tokens = static_cast<std::uint64_t>(1000 + rank);
