@@ -25,6 +25,13 @@
 #include "bootstrap/wire.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
+#define SHUNT_LEAK_CHECK 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHUNT_LEAK_CHECK 1
+#endif
+#endif
+#if defined(SHUNT_LEAK_CHECK)
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -180,7 +187,7 @@ void run_local_rank(int rank,
     std::fflush(nullptr);
     world.finish(result);
   }
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SHUNT_LEAK_CHECK)
   __lsan_do_leak_check();  // _exit skips it.
 #endif
   // Not exit(): the parent's atexit handlers and statics are not this process's to run.

@@ -146,6 +146,50 @@ TEST(Sum, EveryTableGivesTheBitsOfTheFormula) {
   }
 }
 
+/// docs/numerics.md, section 3.
+TEST(Sum, StaysWithinTheErrorBound) {
+  const auto roundoff = [](DType type) {
+    return type == DType::kF32 ? 0.0 : type == DType::kBF16 ? 0x1p-8 : 0x1p-11;
+  };
+  Random random(8);
+  constexpr std::size_t kElements = 512;
+  double closest = 0;
+  for (const auto& partials : std::vector<std::vector<int>>{{2}, {2, 2, 2, 2}, {8, 1}, {5, 3, 7}}) {
+    for (const DType wire : kTypes) {
+      for (const DType output : kTypes) {
+        std::vector<std::vector<float>> rows;
+        std::vector<SumTerm> terms;
+        for (const int count : partials) {
+          for (int i = 0; i < count; ++i) {
+            auto& row = rows.emplace_back(kElements);
+            // Of one sign, so that no result comes near the subnormals.
+            for (float& x : row) x = static_cast<float>(random.uniform() * 8 + 0.1);
+            terms.push_back(
+                {reinterpret_cast<const std::byte*>(row.data()), DType::kF32, i + 1 == count});
+          }
+        }
+        const auto adds = static_cast<double>(std::ranges::max(partials) - 1) +
+                          static_cast<double>(partials.size()) - 1;
+        const double bound =
+            std::pow(1 + 0x1p-24, adds) * (1 + roundoff(wire)) * (1 + roundoff(output)) - 1;
+        for (const Kernels* table : all_kernels()) {
+          std::vector<std::byte> got(kElements * size_of(output));
+          table->sum(got.data(), terms, kElements, {wire, output});
+          for (std::size_t e = 0; e < kElements; ++e) {
+            double exact = 0;
+            for (const auto& row : rows) exact += static_cast<double>(row[e]);
+            const double error =
+                std::abs(static_cast<double>(load(got.data(), e, output)) - exact) / exact;
+            ASSERT_LE(error, bound) << table->name;
+            closest = std::max(closest, error / bound);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(closest, 0.5) << "the bound is too wide to mean anything";
+}
+
 TEST(Sum, NoTermsGiveZerosAndOneRowPassesThrough) {
   Random random(4);
   for (const Kernels* table : all_kernels()) {
