@@ -91,7 +91,7 @@ TEST(RunJson, NoFieldKeepsItsDefaultInTheFullRun) {
       EXPECT_NE(value, empty.at(part).at(key)) << part << "." << key;
     }
   }
-  EXPECT_EQ(full.at("config").size(), 22U) << "RunConfig has 22 members; extend fields() with it";
+  EXPECT_EQ(full.at("config").size(), 23U) << "RunConfig has 23 members; extend fields() with it";
   EXPECT_EQ(full.at("ledgers").at(0).size(), 12U);
 }
 
