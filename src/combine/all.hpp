@@ -9,12 +9,12 @@
 
 namespace shunt::combine {
 
-/// Adds the landed partial of (token's) `copy` to the terms; waits until it is here.
+/// Makes the landed partial of (token's) `copy` a term; waits until it is here. One warp.
 template <exec::Executor Exec>
-[[nodiscard]] bool add_partial(Exec& exec,
-                               const CombineArgs& args,
-                               const plan::NodeCopy& copy,
-                               exec::SumTerm& term) {
+[[nodiscard]] SHUNT_DEVICE bool add_partial(Exec& exec,
+                                            const CombineArgs& args,
+                                            const plan::NodeCopy& copy,
+                                            exec::SumTerm* term) {
   const exec::RankView& rank = exec.rank();
   const int peer = rank.shape.peer_index(rank.node, copy.node);
   const std::int32_t chunk = copy.record / args.chunk_tokens;
@@ -33,16 +33,17 @@ template <exec::Executor Exec>
     exec.fail_chunk(site, header->op, header->chunk);
     return false;
   }
-  term = {slot + sizeof(ChunkHeader) +
-              static_cast<std::uint64_t>(copy.record % args.chunk_tokens) * args.wire_stride,
-          args.types.partial,
-          true};
+  if (!exec.warp_leader()) return true;
+  *term = {slot + sizeof(ChunkHeader) +
+               static_cast<std::uint64_t>(copy.record % args.chunk_tokens) * args.wire_stride,
+           args.types.partial,
+           true};
   return true;
 }
 
 /// Token t has been summed: releases the landing slots that nobody needs any more.
 template <exec::Executor Exec>
-void release_partials(Exec& exec, const CombineArgs& args, std::int64_t token) {
+SHUNT_DEVICE void release_partials(Exec& exec, const CombineArgs& args, std::int64_t token) {
   const exec::RankView& rank = exec.rank();
   for (std::int64_t c = args.copies_begin[token]; c < args.copies_begin[token + 1]; ++c) {
     const plan::NodeCopy& copy = args.copies[c];
@@ -63,21 +64,21 @@ void release_partials(Exec& exec, const CombineArgs& args, std::int64_t token) {
 
 /// Sums one token over its node copies, ascending. False once the operation has failed.
 template <exec::Executor Exec>
-[[nodiscard]] bool sum_token(Exec& exec,
-                             const CombineArgs& args,
-                             std::int64_t token,
-                             exec::SumTerm* terms) {
+[[nodiscard]] SHUNT_DEVICE bool sum_token(Exec& exec,
+                                          const CombineArgs& args,
+                                          std::int64_t token,
+                                          exec::SumTerm* terms) {
   const exec::RankView& rank = exec.rank();
   int used = 0;
   for (std::int64_t c = args.copies_begin[token]; c < args.copies_begin[token + 1]; ++c) {
     const plan::NodeCopy& copy = args.copies[c];
     if (copy.node == rank.node) {
-      used += add_node_rows(rank,
+      used += add_node_rows(exec,
                             args,
                             args.own_rows + static_cast<std::int64_t>(copy.record) * args.fanout,
                             args.maps.row_base + rank.node * rank.shape.ranks_per_node,
                             terms + used);
-    } else if (!add_partial(exec, args, copy, terms[used++])) {
+    } else if (!exec.warp_agree(add_partial(exec, args, copy, terms + used++))) {
       return false;
     }
   }
@@ -90,7 +91,9 @@ template <exec::Executor Exec>
 }
 
 /// Whether any partial of the token comes from another node.
-[[nodiscard]] inline bool has_remote(const CombineArgs& args, int own_node, std::int64_t token) {
+[[nodiscard]] SHUNT_HOST_DEVICE inline bool has_remote(const CombineArgs& args,
+                                                       int own_node,
+                                                       std::int64_t token) {
   const std::int64_t begin = args.copies_begin[token];
   const std::int64_t end = args.copies_begin[token + 1];
   return end - begin > 1 || (end - begin == 1 && args.copies[begin].node != own_node);
@@ -98,24 +101,25 @@ template <exec::Executor Exec>
 
 /// The receive role of combine.
 template <exec::Executor Exec>
-void combine_all(Exec& exec, const CombineArgs& args) {
+SHUNT_DEVICE void combine_all(Exec& exec, const CombineArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kAll = record::Phase::kCombineAll;
   if (!shunt::exec::enter_operation(exec, kAll)) return;
   exec::SpanScope phase(exec, {kAll, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
   if (!dispatch::await_postings(exec, rank.layout.combine_postings, kAll)) return;
   exec::SumTerm* terms = my_terms(exec, args, Region::kAll);
+  bool summed = true;
   const std::int64_t stride = static_cast<std::int64_t>(exec.blocks()) * exec.warps();
   for (std::int64_t t = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
        t < args.tokens;
        t += stride) {
     if (!has_remote(args, rank.node, t)) continue;
-    if (!sum_token(exec, args, t, terms)) return;
+    summed = sum_token(exec, args, t, terms);
+    if (!summed) break;
     if (exec.warp_leader()) release_partials(exec, args, t);
     phase.add_bytes(args.hidden * size_of(args.types.output));
   }
-  exec.block_sync();
-  if (!exec.last_to_arrive(exec::Word::kReceiveArrivals)) return;
+  if (!exec.block_agree(summed) || !exec.last_to_arrive(exec::Word::kReceiveArrivals)) return;
   for (int p = 0; p < rank.peers(); ++p) {
     rank.received[kCombineKind][p] +=
         static_cast<std::uint64_t>(args.chunk_begin[p + 1] - args.chunk_begin[p]);

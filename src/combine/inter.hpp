@@ -14,14 +14,16 @@ namespace shunt::combine {
 inline constexpr int kCombineKind = static_cast<int>(fabric::SignalKind::kCombineChunk);
 
 /// Records in chunk `chunk` of a list of `records`.
-[[nodiscard]] inline std::int32_t records_in(std::int64_t records, std::int64_t chunk, int size) {
+[[nodiscard]] SHUNT_HOST_DEVICE inline std::int32_t records_in(std::int64_t records,
+                                                               std::int64_t chunk,
+                                                               int size) {
   const std::int64_t left = records - chunk * size;
   return static_cast<std::int32_t>(left < size ? left : size);
 }
 
 /// Sums the rows of one chunk into its staging slot; returns the bytes to put.
 template <exec::Executor Exec>
-std::uint32_t reduce_chunk(
+SHUNT_DEVICE std::uint32_t reduce_chunk(
     Exec& exec, const CombineArgs& args, int peer, std::int64_t chunk, std::byte* slot) {
   const exec::RankView& rank = exec.rank();
   const std::int32_t records = records_in(args.maps.records_from[peer], chunk, args.chunk_tokens);
@@ -42,7 +44,7 @@ std::uint32_t reduce_chunk(
                        static_cast<int>(chunk)},
                       record::SpanKind::kReduce);
   for (std::int32_t i = exec.warp(); i < records; i += exec.warps()) {
-    const int count = add_node_rows(rank, args, refs + i * args.fanout, nullptr, terms);
+    const int count = add_node_rows(exec, args, refs + i * args.fanout, nullptr, terms);
     exec.sum(slot + sizeof(ChunkHeader) + static_cast<std::uint64_t>(i) * args.wire_stride,
              {terms, static_cast<std::size_t>(count)},
              args.hidden,
@@ -55,7 +57,7 @@ std::uint32_t reduce_chunk(
 
 /// The send role of combine.
 template <exec::Executor Exec>
-void combine_inter(Exec& exec, const CombineArgs& args) {
+SHUNT_DEVICE void combine_inter(Exec& exec, const CombineArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kInter = record::Phase::kCombineInterNode;
   if (!shunt::exec::enter_operation(exec, kInter)) return;
@@ -87,7 +89,9 @@ void combine_inter(Exec& exec, const CombineArgs& args) {
             rank.layout.staging_slot(kCombineKind, static_cast<std::uint32_t>(peer), sequence);
         const std::uint32_t bytes = reduce_chunk(exec, args, peer, chunk, rank.heap + slot);
         phase.add_bytes(bytes);
-        shunt::exec::post_slot(exec, kCombineKind, peer, sequence, bytes, site_of(peer, chunk));
+        if (exec.block_leader()) {
+          shunt::exec::post_slot(exec, kCombineKind, peer, sequence, bytes, site_of(peer, chunk));
+        }
         return true;
       });
   if (!all || !exec.last_to_arrive(exec::Word::kSendArrivals)) return;

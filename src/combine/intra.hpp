@@ -12,25 +12,19 @@
 namespace shunt::combine {
 
 template <exec::Executor Exec>
-[[nodiscard]] bool combine_release(Exec& exec, const CombineArgs& args) {
+[[nodiscard]] SHUNT_DEVICE bool combine_release(Exec& exec, const CombineArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kRelease = record::Phase::kCombineRelease;
   const exec::SpanScope phase(
       exec, {kRelease, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
   if (rank.peers() > 0) {
     const exec::WaitSite own{kRelease, record::WaitReason::kPeerDone, rank.rank, -1};
-    if (!exec.wait_until(rank.word(exec::Word::kSendDone), args.op + 1, own) ||
-        !exec.wait_until(rank.word(exec::Word::kReceiveDone), args.op + 1, own)) {
+    if (!shunt::exec::block_wait(exec, rank.word(exec::Word::kSendDone), args.op + 1, own) ||
+        !shunt::exec::block_wait(exec, rank.word(exec::Word::kReceiveDone), args.op + 1, own)) {
       return false;
     }
   }
-  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
-    exec.signal(
-        l,
-        rank.peer_word(
-            l, rank.layout.read_done + static_cast<std::size_t>(rank.local) * memory::kLine),
-        args.op + 1);
-  }
+  dispatch::signal_peers(exec, rank.layout.read_done);
   if (!dispatch::await_peers(exec, rank.layout.read_done, kRelease)) return false;
   for (int p = 0; p < rank.peers(); ++p) {
     const std::uint64_t end = rank.sent[kCombineKind][p];
@@ -42,7 +36,7 @@ template <exec::Executor Exec>
 
 /// The intra role of combine. True on the one block whose return ends the operation on this rank.
 template <exec::Executor Exec>
-bool combine_intra(Exec& exec, const CombineArgs& args) {
+SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kIntra = record::Phase::kCombineIntraNode;
   if (!shunt::exec::enter_operation(exec, kIntra)) return false;
@@ -58,6 +52,7 @@ bool combine_intra(Exec& exec, const CombineArgs& args) {
         exec, {kBarrier, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
     if (!dispatch::await_postings(exec, rank.layout.combine_postings, kBarrier)) return false;
   }
+  bool summed = true;
   {
     const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
     exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
@@ -68,14 +63,14 @@ bool combine_intra(Exec& exec, const CombineArgs& args) {
          t < args.tokens;
          t += stride) {
       if (has_remote(args, rank.node, t)) continue;
-      if (!sum_token(exec, args, t, terms)) return false;
+      summed = sum_token(exec, args, t, terms);
+      if (!summed) break;
       sum.add_bytes(args.hidden * size_of(args.types.output));
     }
   }
-  exec.block_sync();
-  if (!exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
+  if (!exec.block_agree(summed) || !exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
   if (!combine_release(exec, args)) return false;
-  exec.signal_self(rank.word(exec::Word::kIntraDone), args.op + 1);
+  if (exec.block_leader()) exec.signal_self(rank.word(exec::Word::kIntraDone), args.op + 1);
   return true;
 }
 

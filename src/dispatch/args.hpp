@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/host_device.hpp"
 #include "exec/rank_view.hpp"
 #include "plan/plan.hpp"
 #include "traffic/record_layout.hpp"
@@ -44,7 +45,7 @@ struct HandleMaps {
   plan::RowRef* forward_rows = nullptr;  ///< [peers][max_tokens][fanout], rows absolute.
   std::int64_t max_tokens = 0;
 
-  [[nodiscard]] std::int64_t chunks_from(int peer) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE std::int64_t chunks_from(int peer) const {
     return serve_begin[peer + 1] - serve_begin[peer];
   }
 };
@@ -74,7 +75,6 @@ struct DispatchArgs {
   std::int64_t own_count = 0;
 
   HandleMaps maps;
-  std::int32_t* count_scratch = nullptr;    ///< [ranks_per_node], of the block that counts.
   std::int32_t* send_scratch = nullptr;     ///< [send blocks][peers].
   std::int32_t* receive_scratch = nullptr;  ///< [receive blocks][peers + ranks_per_node].
 };

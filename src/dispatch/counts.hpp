@@ -3,7 +3,7 @@
 //
 // Phase count_exchange. in: rows of this rank for every rank → out: row bases, chunk counts and
 // received rows per source in the handle's maps. One message per (source, node), zero included;
-// the proxy rank copies it to its node peers. Run by one block.
+// the proxy rank copies it to its node peers. Run by one warp.
 #pragma once
 
 #include "dispatch/args.hpp"
@@ -14,10 +14,10 @@ namespace shunt::dispatch {
 inline constexpr int kCountKind = static_cast<int>(fabric::SignalKind::kCount);
 
 /// Copies a count entry with its rows; `ready` is left to the caller's release.
-inline void copy_entry(memory::CountEntry* to,
-                       const memory::CountEntry& from,
-                       const std::int32_t* rows,
-                       int ranks_per_node) {
+SHUNT_HOST_DEVICE inline void copy_entry(memory::CountEntry* to,
+                                         const memory::CountEntry& from,
+                                         const std::int32_t* rows,
+                                         int ranks_per_node) {
   to->op = from.op;
   to->hash = from.hash;
   to->records = from.records;
@@ -26,9 +26,9 @@ inline void copy_entry(memory::CountEntry* to,
   for (int l = 0; l < ranks_per_node; ++l) out[l] = rows[l];
 }
 
-[[nodiscard]] inline std::size_t count_offset(const exec::RankView& rank,
-                                              std::uint64_t exchange,
-                                              int source) {
+[[nodiscard]] SHUNT_HOST_DEVICE inline std::size_t count_offset(const exec::RankView& rank,
+                                                                std::uint64_t exchange,
+                                                                int source) {
   return rank.layout.counts + ((exchange & 1U) * static_cast<std::size_t>(rank.shape.world) +
                                static_cast<std::size_t>(source)) *
                                   rank.layout.count_stride;
@@ -36,13 +36,13 @@ inline void copy_entry(memory::CountEntry* to,
 
 /// Publishes `entry` and its rows in the count tables of all ranks of this node.
 template <exec::Executor Exec>
-void publish_counts(Exec& exec,
-                    const DispatchArgs& args,
-                    const memory::CountEntry& entry,
-                    const std::int32_t* rows) {
+SHUNT_DEVICE void publish_counts(Exec& exec,
+                                 const DispatchArgs& args,
+                                 const memory::CountEntry& entry,
+                                 const std::int32_t* rows) {
   const exec::RankView& rank = exec.rank();
   const std::size_t offset = count_offset(rank, args.exchange, entry.source);
-  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
+  for (int l = exec.lane(); l < rank.shape.ranks_per_node; l += exec.lanes()) {
     auto* to = rank.at<memory::CountEntry>(l, offset);
     copy_entry(to, entry, rows, rank.shape.ranks_per_node);
     exec.signal(l, &to->ready, args.exchange + 1);
@@ -51,13 +51,18 @@ void publish_counts(Exec& exec,
 
 /// Sends this rank's counts to its proxy on every remote node.
 template <exec::Executor Exec>
-[[nodiscard]] bool send_counts(Exec& exec, const DispatchArgs& args) {
+[[nodiscard]] SHUNT_DEVICE bool send_counts(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   for (int i = 0; i < rank.peers(); ++i) {
     const int peer = (rank.node + i) % rank.peers();
     const exec::WaitSite site{
         record::Phase::kCountExchange, record::WaitReason::kNone, rank.rail_rank(peer), -1};
-    if (!shunt::exec::await_staging(exec, kCountKind, peer, args.exchange, site)) return false;
+    const bool may = shunt::exec::warp_waits(exec, 1, [&](std::int64_t) {
+      return shunt::exec::await_staging(exec, kCountKind, peer, args.exchange, site) &&
+             shunt::exec::await_credit(exec, kCountKind, peer, args.exchange, site);
+    });
+    if (!may) return false;
+    if (!exec.warp_leader()) continue;
     auto* entry = reinterpret_cast<memory::CountEntry*>(
         rank.heap +
         rank.layout.staging_slot(kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
@@ -69,7 +74,6 @@ template <exec::Executor Exec>
     counts.source = rank.rank;
     copy_entry(
         entry, counts, args.rows_to_rank + rank.shape.rank_of(node, 0), rank.shape.ranks_per_node);
-    if (!shunt::exec::await_credit(exec, kCountKind, peer, args.exchange, site)) return false;
     shunt::exec::post_slot(exec,
                            kCountKind,
                            peer,
@@ -82,20 +86,23 @@ template <exec::Executor Exec>
 
 /// Passes on what the sources on this rail have sent.
 template <exec::Executor Exec>
-[[nodiscard]] bool forward_counts(Exec& exec, const DispatchArgs& args) {
+[[nodiscard]] SHUNT_DEVICE bool forward_counts(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   for (int peer = 0; peer < rank.peers(); ++peer) {
     const exec::WaitSite site{
         record::Phase::kCountExchange, record::WaitReason::kCounts, rank.rail_rank(peer), -1};
-    if (!exec.wait_until(shunt::exec::arrival_word(rank, kCountKind, peer, args.exchange),
-                         args.exchange + 1,
-                         site)) {
-      return false;
-    }
+    const bool here = shunt::exec::warp_waits(exec, 1, [&](std::int64_t) {
+      return exec.wait_until(shunt::exec::arrival_word(rank, kCountKind, peer, args.exchange),
+                             args.exchange + 1,
+                             site);
+    });
+    if (!here) return false;
     const auto* entry = reinterpret_cast<const memory::CountEntry*>(
         rank.heap +
         rank.layout.landing_slot(kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
     publish_counts(exec, args, *entry, reinterpret_cast<const std::int32_t*>(entry + 1));
+    exec.warp_sync();
+    if (!exec.warp_leader()) continue;
     args.maps.records_from[peer] = static_cast<std::int64_t>(entry->records);
     args.maps.serve_begin[peer + 1] =
         args.maps.serve_begin[peer] + static_cast<std::int64_t>(args.layout.chunks(entry->records));
@@ -106,38 +113,48 @@ template <exec::Executor Exec>
 
 /// Waits for the counts of all sources and derives this rank's maps from them.
 template <exec::Executor Exec>
-[[nodiscard]] bool derive_bases(Exec& exec, const DispatchArgs& args) {
+[[nodiscard]] SHUNT_DEVICE bool derive_bases(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   const int locals = rank.shape.ranks_per_node;
-  std::int32_t* running = args.count_scratch;
-  for (int l = 0; l < locals; ++l) running[l] = 0;
-  for (int source = 0; source < rank.shape.world; ++source) {
-    const auto* entry =
-        rank.at<memory::CountEntry>(rank.local, count_offset(rank, args.exchange, source));
+  const auto entry_of = [&](int source) {
+    return rank.template at<memory::CountEntry>(rank.local,
+                                                count_offset(rank, args.exchange, source));
+  };
+  const auto rows_of = [&](int source) {
+    return reinterpret_cast<const std::int32_t*>(entry_of(source) + 1);
+  };
+  const bool all = shunt::exec::warp_waits(exec, rank.shape.world, [&](std::int64_t s) {
+    const int source = static_cast<int>(s);
+    const memory::CountEntry* entry = entry_of(source);
     if (!exec.wait_until(
             &entry->ready,
             args.exchange + 1,
             {record::Phase::kCountExchange, record::WaitReason::kCounts, source, -1})) {
       return false;
     }
-    if (entry->op != args.op || entry->hash != args.hash) {
-      exec.fail_mismatch(source, entry->op, entry->hash, args.hash);
-      return false;
+    if (entry->op == args.op && entry->hash == args.hash) return true;
+    exec.fail_mismatch(source, entry->op, entry->hash, args.hash);
+    return false;
+  });
+  if (!all) return false;
+  for (int l = exec.lane(); l < locals; l += exec.lanes()) {
+    std::int32_t running = 0;
+    for (int source = 0; source < rank.shape.world; ++source) {
+      if (rank.shape.local_of(source) == rank.local) {
+        args.maps.row_base[rank.shape.node_of(source) * locals + l] = running;
+      }
+      running += rows_of(source)[l];
     }
-    const auto* rows = reinterpret_cast<const std::int32_t*>(entry + 1);
-    if (rank.shape.local_of(source) == rank.local) {
-      std::int32_t* base = args.maps.row_base + rank.shape.node_of(source) * locals;
-      for (int l = 0; l < locals; ++l) base[l] = running[l];
-    }
-    for (int l = 0; l < locals; ++l) running[l] += rows[l];
-    args.maps.rows_from[source] = rows[rank.local];
+  }
+  for (int source = exec.lane(); source < rank.shape.world; source += exec.lanes()) {
+    args.maps.rows_from[source] = rows_of(source)[rank.local];
   }
   return true;
 }
 
 /// The whole phase; on return bases are published to the other blocks of this rank.
 template <exec::Executor Exec>
-[[nodiscard]] bool count_exchange(Exec& exec, const DispatchArgs& args) {
+[[nodiscard]] SHUNT_DEVICE bool count_exchange(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   if (!args.cached) {
     const exec::SpanScope phase(exec,
@@ -154,7 +171,8 @@ template <exec::Executor Exec>
       return false;
     }
   }
-  exec.signal_self(rank.word(exec::Word::kBasesReady), args.op + 1);
+  exec.warp_sync();
+  if (exec.warp_leader()) exec.signal_self(rank.word(exec::Word::kBasesReady), args.op + 1);
   return true;
 }
 

@@ -13,14 +13,15 @@
 namespace shunt::dispatch {
 
 template <exec::Executor Exec>
-[[nodiscard]] bool store_own_rows(Exec& exec, const DispatchArgs& args) {
+[[nodiscard]] SHUNT_DEVICE bool store_own_rows(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kIntra = record::Phase::kDispatchIntra;
   const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
   const exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
-  if (!exec.wait_until(rank.word(exec::Word::kBasesReady),
-                       args.op + 1,
-                       {kIntra, record::WaitReason::kCounts, rank.rank, -1}) ||
+  if (!shunt::exec::block_wait(exec,
+                               rank.word(exec::Word::kBasesReady),
+                               args.op + 1,
+                               {kIntra, record::WaitReason::kCounts, rank.rank, -1}) ||
       !await_postings(exec, rank.layout.dispatch_postings, kIntra)) {
     return false;
   }
@@ -45,42 +46,52 @@ template <exec::Executor Exec>
 
 /// Puts of one kind with sequences [begin, end): all have completed locally.
 template <exec::Executor Exec>
-[[nodiscard]] bool await_puts(
+[[nodiscard]] SHUNT_DEVICE bool await_puts(
     Exec& exec, int kind, int peer, std::uint64_t begin, std::uint64_t end, record::Phase phase) {
   const std::uint32_t capacity = exec.rank().layout.capacity[kind];
   const std::uint64_t first = end - begin > capacity ? end - capacity : begin;
-  for (std::uint64_t sequence = first; sequence < end; ++sequence) {
-    if (!shunt::exec::await_completed(exec,
-                                      kind,
-                                      peer,
-                                      sequence,
-                                      {phase,
-                                       record::WaitReason::kStaging,
-                                       exec.rank().rail_rank(peer),
-                                       static_cast<int>(sequence - begin)})) {
-      return false;
-    }
+  return shunt::exec::block_waits(
+      exec, static_cast<std::int64_t>(end - first), [&](std::int64_t i) {
+        const std::uint64_t sequence = first + static_cast<std::uint64_t>(i);
+        return shunt::exec::await_completed(exec,
+                                            kind,
+                                            peer,
+                                            sequence,
+                                            {phase,
+                                             record::WaitReason::kStaging,
+                                             exec.rank().rail_rank(peer),
+                                             static_cast<int>(sequence - begin)});
+      });
+}
+
+/// Tells all node peers, in their `done` lines, that this rank has got so far in this operation.
+/// Whole block, after it has met.
+template <exec::Executor Exec>
+SHUNT_DEVICE void signal_peers(Exec& exec, std::size_t done) {
+  const exec::RankView& rank = exec.rank();
+  if (exec.warp() != 0) return;
+  const std::size_t line = done + static_cast<std::size_t>(rank.local) * memory::kLine;
+  for (int l = exec.lane(); l < rank.shape.ranks_per_node; l += exec.lanes()) {
+    exec.signal(l, rank.peer_word(l, line), exec.op() + 1);
   }
-  return true;
 }
 
 /// Waits until `done` lines of all node peers show this operation.
 template <exec::Executor Exec>
-[[nodiscard]] bool await_peers(Exec& exec, std::size_t done, record::Phase phase) {
+[[nodiscard]] SHUNT_DEVICE bool await_peers(Exec& exec, std::size_t done, record::Phase phase) {
   const exec::RankView& rank = exec.rank();
-  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
-    if (!exec.wait_until(
-            rank.heap_word(done + static_cast<std::size_t>(l) * memory::kLine),
-            exec.op() + 1,
-            {phase, record::WaitReason::kPeerDone, rank.shape.rank_of(rank.node, l), -1})) {
-      return false;
-    }
-  }
-  return true;
+  return shunt::exec::block_waits(exec, rank.shape.ranks_per_node, [&](std::int64_t l) {
+    return exec.wait_until(rank.heap_word(done + static_cast<std::size_t>(l) * memory::kLine),
+                           exec.op() + 1,
+                           {phase,
+                            record::WaitReason::kPeerDone,
+                            rank.shape.rank_of(rank.node, static_cast<int>(l)),
+                            -1});
+  });
 }
 
 template <exec::Executor Exec>
-[[nodiscard]] bool dispatch_sync(Exec& exec, const DispatchArgs& args) {
+[[nodiscard]] SHUNT_DEVICE bool dispatch_sync(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kSync = record::Phase::kDispatchSync;
   const exec::SpanScope phase(
@@ -89,8 +100,8 @@ template <exec::Executor Exec>
   if (rank.peers() == 0) return true;
   const exec::WaitSite own{kSync, record::WaitReason::kPeerDone, rank.rank, -1};
   if (!await_peers(exec, rank.layout.forward_done, kSync) ||
-      !exec.wait_until(rank.word(exec::Word::kReceiveDone), args.op + 1, own) ||
-      !exec.wait_until(rank.word(exec::Word::kSendDone), args.op + 1, own)) {
+      !shunt::exec::block_wait(exec, rank.word(exec::Word::kReceiveDone), args.op + 1, own) ||
+      !shunt::exec::block_wait(exec, rank.word(exec::Word::kSendDone), args.op + 1, own)) {
     return false;
   }
   for (int p = 0; p < rank.peers(); ++p) {
@@ -106,24 +117,19 @@ template <exec::Executor Exec>
 
 /// The intra role. True on the one block whose return ends the operation on this rank.
 template <exec::Executor Exec>
-bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
+SHUNT_DEVICE bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   if (!shunt::exec::enter_operation(exec, record::Phase::kDispatchIntra)) return false;
+  bool counted = true;
   if (exec.block() == 0 && exec.warp() == 0) {
     publish_posting(exec, rank.layout.dispatch_postings, args.output);
-    if (!count_exchange(exec, args)) return false;
+    counted = count_exchange(exec, args);
   }
-  if (!store_own_rows(exec, args)) return false;
+  if (!exec.block_agree(counted) || !store_own_rows(exec, args)) return false;
   if (!exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
-  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
-    exec.signal(
-        l,
-        rank.peer_word(
-            l, rank.layout.intra_done + static_cast<std::size_t>(rank.local) * memory::kLine),
-        args.op + 1);
-  }
+  signal_peers(exec, rank.layout.intra_done);
   if (!dispatch_sync(exec, args)) return false;
-  exec.signal_self(rank.word(exec::Word::kIntraDone), args.op + 1);
+  if (exec.block_leader()) exec.signal_self(rank.word(exec::Word::kIntraDone), args.op + 1);
   return true;
 }
 

@@ -21,8 +21,8 @@ struct ChunkView {
   const std::int32_t* tokens = nullptr;
 };
 
-[[nodiscard]] inline ChunkView open_chunk(const std::byte* slot,
-                                          const traffic::RecordLayout& layout) {
+[[nodiscard]] SHUNT_HOST_DEVICE inline ChunkView open_chunk(const std::byte* slot,
+                                                            const traffic::RecordLayout& layout) {
   ChunkView view;
   view.header = reinterpret_cast<const ChunkHeader*>(slot);
   const auto n = static_cast<std::uint64_t>(view.header->records);
@@ -38,12 +38,12 @@ struct ChunkView {
 
 /// Fills refs[records][fanout] with the absolute rows of each record, ranks ascending. `next` is
 /// scratch of [ranks_per_node]. Serial: one lane of the block.
-inline void resolve_rows(const exec::RankView& rank,
-                         const DispatchArgs& args,
-                         const ChunkView& chunk,
-                         const std::int32_t* base,
-                         std::int32_t* next,
-                         plan::RowRef* refs) {
+SHUNT_HOST_DEVICE inline void resolve_rows(const exec::RankView& rank,
+                                           const DispatchArgs& args,
+                                           const ChunkView& chunk,
+                                           const std::int32_t* base,
+                                           std::int32_t* next,
+                                           plan::RowRef* refs) {
   const int locals = rank.shape.ranks_per_node;
   for (int l = 0; l < locals; ++l) next[l] = base[l] + chunk.prefix[l];
   const int first = rank.shape.rank_of(rank.node, 0);
@@ -69,7 +69,7 @@ inline void resolve_rows(const exec::RankView& rank,
 
 /// Forwards one landed chunk.
 template <exec::Executor Exec>
-[[nodiscard]] bool forward_chunk(
+[[nodiscard]] SHUNT_DEVICE bool forward_chunk(
     Exec& exec, const DispatchArgs& args, int peer, std::int64_t chunk, std::uint64_t sequence) {
   const exec::RankView& rank = exec.rank();
   const int source = rank.rail_rank(peer);
@@ -112,19 +112,21 @@ template <exec::Executor Exec>
     copy.add_bytes(store_record(exec, args, refs + i * args.fanout, nullptr, record));
   }
   exec.block_sync();
-  shunt::exec::release_slot(exec, kDispatchKind, peer, sequence);
+  if (exec.block_leader()) shunt::exec::release_slot(exec, kDispatchKind, peer, sequence);
   return true;
 }
 
 /// The receive role: takes whichever chunk of this block has landed, until all have been forwarded.
 template <exec::Executor Exec>
-void dispatch_receive(Exec& exec, const DispatchArgs& args) {
+SHUNT_DEVICE void dispatch_receive(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kRecv = record::Phase::kDispatchInterNodeRecv;
   if (!shunt::exec::enter_operation(exec, kRecv)) return;
   const exec::WaitSite start{kRecv, record::WaitReason::kCounts, rank.rank, -1};
   exec::SpanScope phase(exec, {kRecv, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
-  if (!exec.wait_until(rank.word(exec::Word::kBasesReady), args.op + 1, start)) return;
+  if (!shunt::exec::block_wait(exec, rank.word(exec::Word::kBasesReady), args.op + 1, start)) {
+    return;
+  }
   if (!await_postings(exec, rank.layout.dispatch_postings, kRecv)) return;
   const int peers = rank.peers();
   const auto sequence_of = [&](int peer, std::int64_t chunk) {

@@ -16,12 +16,12 @@ inline constexpr int kDispatchKind = static_cast<int>(fabric::SignalKind::kDispa
 
 /// Packs records [first, first + records) of the list for `peer` into the staging slot.
 template <exec::Executor Exec>
-void pack_chunk(Exec& exec,
-                const DispatchArgs& args,
-                int peer,
-                std::int64_t chunk,
-                std::byte* slot,
-                std::int32_t records) {
+SHUNT_DEVICE void pack_chunk(Exec& exec,
+                             const DispatchArgs& args,
+                             int peer,
+                             std::int64_t chunk,
+                             std::byte* slot,
+                             std::int32_t records) {
   const traffic::RecordLayout& layout = args.layout;
   const auto n = static_cast<std::uint64_t>(records);
   const std::int32_t* tokens =
@@ -60,7 +60,7 @@ void pack_chunk(Exec& exec,
 
 /// Packs and posts one chunk; staging slot and credit are there.
 template <exec::Executor Exec>
-void send_chunk(
+SHUNT_DEVICE void send_chunk(
     Exec& exec, const DispatchArgs& args, int peer, std::int64_t chunk, std::uint64_t sequence) {
   const exec::RankView& rank = exec.rank();
   const traffic::RecordLayout& layout = args.layout;
@@ -87,12 +87,14 @@ void send_chunk(
   const auto bytes =
       static_cast<std::uint32_t>(layout.chunk_bytes(static_cast<std::uint64_t>(records)));
   phase.add_bytes(bytes);
-  shunt::exec::post_slot(exec, kDispatchKind, peer, sequence, bytes, site);
+  if (exec.block_leader()) {
+    shunt::exec::post_slot(exec, kDispatchKind, peer, sequence, bytes, site);
+  }
 }
 
 /// The send role: all chunks for all remote nodes, gated by staging and credits.
 template <exec::Executor Exec>
-void dispatch_send(Exec& exec, const DispatchArgs& args) {
+SHUNT_DEVICE void dispatch_send(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kSend = record::Phase::kDispatchInterNodeSend;
   if (!shunt::exec::enter_operation(exec, kSend)) return;

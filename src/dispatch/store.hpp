@@ -18,27 +18,26 @@ struct RecordView {
   RowSource source;
 };
 
-/// Waits until every rank of this node has posted its output for this operation.
+/// Waits until every rank of this node has posted its output for this operation. Whole block.
 template <exec::Executor Exec>
-[[nodiscard]] bool await_postings(Exec& exec, std::size_t postings, record::Phase phase) {
+[[nodiscard]] SHUNT_DEVICE bool await_postings(Exec& exec,
+                                               std::size_t postings,
+                                               record::Phase phase) {
   const exec::RankView& rank = exec.rank();
-  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
-    const auto* posting = rank.at<memory::Posting>(rank.local, postings) + l;
-    if (!exec.wait_until(
-            &posting->ready,
-            exec.op() + 1,
-            {phase, record::WaitReason::kPost, rank.shape.rank_of(rank.node, l), -1})) {
-      return false;
-    }
-  }
-  return true;
+  const auto* table = rank.template at<memory::Posting>(rank.local, postings);
+  return shunt::exec::block_waits(exec, rank.shape.ranks_per_node, [&](std::int64_t l) {
+    return exec.wait_until(
+        &table[l].ready,
+        exec.op() + 1,
+        {phase, record::WaitReason::kPost, rank.shape.rank_of(rank.node, static_cast<int>(l)), -1});
+  });
 }
 
-/// Publishes this rank's posting to all ranks of its node, itself included.
+/// Publishes this rank's posting to all ranks of its node, itself included. One warp.
 template <exec::Executor Exec>
-void publish_posting(Exec& exec, std::size_t postings, const memory::Posting& mine) {
+SHUNT_DEVICE void publish_posting(Exec& exec, std::size_t postings, const memory::Posting& mine) {
   const exec::RankView& rank = exec.rank();
-  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
+  for (int l = exec.lane(); l < rank.shape.ranks_per_node; l += exec.lanes()) {
     auto* to = rank.at<memory::Posting>(l, postings) + rank.local;
     to->rows_offset = mine.rows_offset;
     to->ids_offset = mine.ids_offset;
@@ -51,12 +50,12 @@ void publish_posting(Exec& exec, std::size_t postings, const memory::Posting& mi
 
 /// Writes ids (local to the receiving rank, −1 elsewhere), weights and source beside a row.
 template <exec::Executor Exec>
-void store_metadata(Exec& exec,
-                    const DispatchArgs& args,
-                    const memory::Posting& posting,
-                    int local,
-                    std::uint64_t row,
-                    const RecordView& record) {
+SHUNT_DEVICE void store_metadata(Exec& exec,
+                                 const DispatchArgs& args,
+                                 const memory::Posting& posting,
+                                 int local,
+                                 std::uint64_t row,
+                                 const RecordView& record) {
   const exec::RankView& rank = exec.rank();
   std::byte* heap = rank.windows[local];
   const int topk = args.layout.topk;
@@ -78,11 +77,11 @@ void store_metadata(Exec& exec,
 /// Stores one record into `count` rows (a −1 local ends the list early), reading the row once.
 /// Rows at or beyond a posted capacity are left out. Returns the bytes stored.
 template <exec::Executor Exec>
-std::uint64_t store_record(Exec& exec,
-                           const DispatchArgs& args,
-                           const plan::RowRef* refs,
-                           const std::int32_t* base,
-                           const RecordView& record) {
+SHUNT_DEVICE std::uint64_t store_record(Exec& exec,
+                                        const DispatchArgs& args,
+                                        const plan::RowRef* refs,
+                                        const std::int32_t* base,
+                                        const RecordView& record) {
   constexpr int kBatch = 16;
   const exec::RankView& rank = exec.rank();
   const auto* postings = rank.at<memory::Posting>(rank.local, rank.layout.dispatch_postings);

@@ -243,7 +243,6 @@ struct BufferBuilder {
     }
     const auto locals = static_cast<std::size_t>(view.shape.ranks_per_node);
     const auto rdma = static_cast<std::size_t>(state.options_.rdma_blocks);
-    state.count_scratch_.resize(locals);
     state.send_scratch_.resize(rdma * peers);
     state.receive_scratch_.resize(rdma * (peers + locals));
     const int fanout = std::min(state.options_.topk, view.shape.ranks_per_node);

@@ -220,7 +220,6 @@ void BufferState::fill_plan(dispatch::DispatchArgs& args, HandleState& handle) c
                handle.rows_from.data(),
                handle.forward_rows.get(),
                options_.max_tokens};
-  args.count_scratch = const_cast<std::int32_t*>(count_scratch_.data());
   args.send_scratch = const_cast<std::int32_t*>(send_scratch_.data());
   args.receive_scratch = const_cast<std::int32_t*>(receive_scratch_.data());
 }

@@ -156,7 +156,6 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   std::vector<std::uint64_t> words_;
   std::vector<std::uint64_t> sequences_;  // sent and received of the three kinds
   std::vector<exec::SlotNote> notes_;
-  std::vector<std::int32_t> count_scratch_;
   std::vector<std::int32_t> send_scratch_;
   std::vector<std::int32_t> receive_scratch_;
   std::vector<exec::SumTerm> terms_;

@@ -11,7 +11,7 @@ namespace shunt::exec {
 
 /// Waits until the staging slot of `sequence` may be written: the put that used it has completed.
 template <Executor Exec>
-[[nodiscard]] bool await_staging(
+[[nodiscard]] SHUNT_DEVICE bool await_staging(
     Exec& exec, int kind, int peer, std::uint64_t sequence, WaitSite site) {
   const memory::Layout& layout = exec.rank().layout;
   const std::uint32_t capacity = layout.capacity[kind];
@@ -25,7 +25,7 @@ template <Executor Exec>
 
 /// Waits until the put of `sequence` has completed locally.
 template <Executor Exec>
-[[nodiscard]] bool await_completed(
+[[nodiscard]] SHUNT_DEVICE bool await_completed(
     Exec& exec, int kind, int peer, std::uint64_t sequence, WaitSite site) {
   const memory::Layout& layout = exec.rank().layout;
   site.reason = record::WaitReason::kStaging;
@@ -37,7 +37,7 @@ template <Executor Exec>
 
 /// Waits until the target has room for `sequence`.
 template <Executor Exec>
-[[nodiscard]] bool await_credit(
+[[nodiscard]] SHUNT_DEVICE bool await_credit(
     Exec& exec, int kind, int peer, std::uint64_t sequence, WaitSite site) {
   const memory::Layout& layout = exec.rank().layout;
   const std::uint32_t capacity = layout.capacity[kind];
@@ -48,10 +48,10 @@ template <Executor Exec>
 }
 
 /// The flag that `sequence` has landed: it holds sequence + 1 then.
-[[nodiscard]] inline std::uint64_t* arrival_word(const RankView& rank,
-                                                 int kind,
-                                                 int peer,
-                                                 std::uint64_t sequence) {
+[[nodiscard]] SHUNT_HOST_DEVICE inline std::uint64_t* arrival_word(const RankView& rank,
+                                                                   int kind,
+                                                                   int peer,
+                                                                   std::uint64_t sequence) {
   const memory::Layout& layout = rank.layout;
   return rank.heap_word(layout.arrived[kind]) +
          layout.slot(kind, static_cast<std::uint32_t>(peer), sequence);
@@ -59,12 +59,12 @@ template <Executor Exec>
 
 /// Hands the filled staging slot to the progress thread. The caller holds a credit.
 template <Executor Exec>
-void post_slot(Exec& exec,
-               int kind,
-               int peer,
-               std::uint64_t sequence,
-               std::uint32_t bytes,
-               const WaitSite& site) {
+SHUNT_DEVICE void post_slot(Exec& exec,
+                            int kind,
+                            int peer,
+                            std::uint64_t sequence,
+                            std::uint32_t bytes,
+                            const WaitSite& site) {
   const RankView& rank = exec.rank();
   const SpanScope post(exec, site, record::SpanKind::kPost);
   rank.notes[kind][rank.layout.slot(kind, static_cast<std::uint32_t>(peer), sequence)] = {
@@ -78,7 +78,7 @@ void post_slot(Exec& exec,
 
 /// The landing slot of `sequence` has been read for good.
 template <Executor Exec>
-void release_slot(Exec& exec, int kind, int peer, std::uint64_t sequence) {
+SHUNT_DEVICE void release_slot(Exec& exec, int kind, int peer, std::uint64_t sequence) {
   exec.post({DescriptorKind::kConsumed,
              static_cast<fabric::SignalKind>(kind),
              static_cast<std::uint32_t>(peer),
@@ -88,7 +88,7 @@ void release_slot(Exec& exec, int kind, int peer, std::uint64_t sequence) {
 
 /// Whether the staging slot of `sequence` is free and the target has room for it.
 template <Executor Exec>
-[[nodiscard]] bool may_send(Exec& exec, int kind, int peer, std::uint64_t sequence) {
+[[nodiscard]] SHUNT_DEVICE bool may_send(Exec& exec, int kind, int peer, std::uint64_t sequence) {
   const RankView& rank = exec.rank();
   const std::uint32_t capacity = rank.layout.capacity[kind];
   if (sequence < capacity) return true;
@@ -104,13 +104,13 @@ template <Executor Exec>
 /// `next` is scratch [peers]; stall(peer, chunk) describes the wait (word, value, site) for the
 /// case that nothing becomes ready. Stops, and returns false, when visit or the wait does.
 template <Executor Exec, typename Ready, typename Stall, typename Visit>
-bool for_ready_chunks(Exec& exec,
-                      const std::int64_t* begin,
-                      std::int32_t* next,
-                      int first,
-                      Ready&& ready,
-                      Stall&& stall,
-                      Visit&& visit) {
+SHUNT_DEVICE bool for_ready_chunks(Exec& exec,
+                                   const std::int64_t* begin,
+                                   std::int32_t* next,
+                                   int first,
+                                   Ready&& ready,
+                                   Stall&& stall,
+                                   Visit&& visit) {
   const int peers = exec.rank().peers();
   std::int64_t left = 0;
   for (int p = 0; p < peers; ++p) {
@@ -154,8 +154,8 @@ struct Stall {
 
 /// The stall of a block that may not send: no credit, or no staging slot.
 template <Executor Exec>
-[[nodiscard]] Stall send_stall(
-    Exec& exec, int kind, int peer, std::uint64_t sequence, WaitSite site) {
+[[nodiscard]] SHUNT_DEVICE Stall
+send_stall(Exec& exec, int kind, int peer, std::uint64_t sequence, WaitSite site) {
   const RankView& rank = exec.rank();
   const std::uint64_t before = sequence - rank.layout.capacity[kind] + 1;
   const std::uint64_t* credit = rank.heap_word(rank.layout.credit[kind]) + peer;

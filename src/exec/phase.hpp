@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/host_device.hpp"
 #include "exec/descriptor.hpp"
 #include "exec/rank_view.hpp"
 #include "exec/wait.hpp"
@@ -13,7 +14,10 @@
 namespace shunt::exec {
 
 /// What a phase may ask of the machine it runs on. Contracts stand at CpuExec; every executor keeps
-/// them.
+/// them. Roles are entered by all lanes of all warps of a block. Collective over the block:
+/// block_sync, block_agree, last_to_arrive; over the warp: warp_sync, warp_agree, copy, copy_small,
+/// copy_multi, sum. All else (waits, signals, posts, failures) is one lane's own doing: text that
+/// must happen once says whose.
 template <typename E>
 concept Executor = requires(E& e,
                             std::byte* bytes,
@@ -26,8 +30,14 @@ concept Executor = requires(E& e,
   { e.blocks() } -> std::convertible_to<int>;
   { e.warp() } -> std::convertible_to<int>;
   { e.warps() } -> std::convertible_to<int>;
+  { e.lane() } -> std::convertible_to<int>;
+  { e.lanes() } -> std::convertible_to<int>;
+  { e.warp_leader() } -> std::convertible_to<bool>;
   { e.block_leader() } -> std::convertible_to<bool>;
+  e.warp_sync();
   e.block_sync();
+  { e.warp_agree(true) } -> std::convertible_to<bool>;
+  { e.block_agree(true) } -> std::convertible_to<bool>;
   e.copy(bytes, bytes, std::size_t{});
   e.copy_multi(many, int{}, bytes, std::size_t{});
   { e.wait_until(word, std::uint64_t{}, site) } -> std::convertible_to<bool>;
@@ -43,12 +53,12 @@ concept Executor = requires(E& e,
 template <typename Exec>
 class SpanScope {
  public:
-  SpanScope(Exec& exec, const WaitSite& site, record::SpanKind kind)
+  SHUNT_DEVICE SpanScope(Exec& exec, const WaitSite& site, record::SpanKind kind)
       : exec_(exec), site_(site), kind_(kind), begin_(exec.stamp()) {}
   SpanScope(const SpanScope&) = delete;
   SpanScope& operator=(const SpanScope&) = delete;
-  ~SpanScope() { exec_.span(site_, kind_, begin_, bytes_); }
-  void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
+  SHUNT_DEVICE ~SpanScope() { exec_.span(site_, kind_, begin_, bytes_); }
+  SHUNT_DEVICE void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
 
  private:
   Exec& exec_;
@@ -58,13 +68,40 @@ class SpanScope {
   std::uint64_t bytes_ = 0;
 };
 
+/// Waits of one warp: its lanes share wait(0) … wait(count − 1) among them. True on all lanes once
+/// all have been true; false on all where one has failed.
+template <Executor Exec, typename Wait>
+[[nodiscard]] SHUNT_DEVICE bool warp_waits(Exec& exec, std::int64_t count, Wait&& wait) {
+  bool ok = true;
+  for (std::int64_t i = exec.lane(); ok && i < count; i += exec.lanes()) ok = wait(i);
+  return exec.warp_agree(ok);
+}
+
+/// The same for a whole block: its first warp waits, all warps get the result and see what it saw.
+template <Executor Exec, typename Wait>
+[[nodiscard]] SHUNT_DEVICE bool block_waits(Exec& exec, std::int64_t count, Wait&& wait) {
+  bool ok = true;
+  if (exec.warp() == 0) ok = warp_waits(exec, count, wait);
+  return exec.block_agree(ok);
+}
+
+/// A whole block waits for one word.
+template <Executor Exec>
+[[nodiscard]] SHUNT_DEVICE bool block_wait(Exec& exec,
+                                           const std::uint64_t* word,
+                                           std::uint64_t at_least,
+                                           const WaitSite& site) {
+  return block_waits(exec, 1, [&](std::int64_t) { return exec.wait_until(word, at_least, site); });
+}
+
 /// Operations of a rank follow one another: every block waits until the one before has ended here,
 /// so that sequence bases are final. Word::kIntraDone holds op + 1 of the latest that ended.
 template <Executor Exec>
-[[nodiscard]] bool enter_operation(Exec& exec, record::Phase phase) {
-  return exec.wait_until(exec.rank().word(Word::kIntraDone),
-                         exec.op(),
-                         {phase, record::WaitReason::kPeerDone, exec.rank().rank, -1});
+[[nodiscard]] SHUNT_DEVICE bool enter_operation(Exec& exec, record::Phase phase) {
+  return block_wait(exec,
+                    exec.rank().word(Word::kIntraDone),
+                    exec.op(),
+                    {phase, record::WaitReason::kPeerDone, exec.rank().rank, -1});
 }
 
 }  // namespace shunt::exec

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/host_device.hpp"
 #include "cluster/shape.hpp"
 #include "memory/layout.hpp"
 
@@ -48,25 +49,26 @@ struct RankView {
   std::uint64_t* received[3] = {};      ///< [peers]: next sequence to consume.
   SlotNote* notes[3] = {};              ///< [peers][capacity]
 
-  [[nodiscard]] int peers() const { return shape.nodes - 1; }
-  [[nodiscard]] std::uint64_t* word(Word w) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE int peers() const { return shape.nodes - 1; }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* word(Word w) const {
     return words + static_cast<std::size_t>(w) * (memory::kLine / sizeof(std::uint64_t));
   }
-  [[nodiscard]] std::uint64_t* heap_word(std::size_t offset) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* heap_word(std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(heap + offset);
   }
-  [[nodiscard]] std::uint64_t* peer_word(int peer_local, std::size_t offset) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* peer_word(int peer_local,
+                                                           std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(windows[peer_local] + offset);
   }
   template <typename T>
-  [[nodiscard]] T* at(int peer_local, std::size_t offset) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE T* at(int peer_local, std::size_t offset) const {
     return reinterpret_cast<T*>(windows[peer_local] + offset);
   }
-  [[nodiscard]] memory::Control* control(int peer_local) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE memory::Control* control(int peer_local) const {
     return at<memory::Control>(peer_local, layout.control);
   }
   /// Rank on this rank's rail at peer index `peer`.
-  [[nodiscard]] int rail_rank(int peer) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE int rail_rank(int peer) const {
     return shape.rank_of(shape.peer_node(node, peer), local);
   }
 };

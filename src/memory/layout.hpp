@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/host_device.hpp"
 #include "cluster/shape.hpp"
 
 namespace shunt::memory {
@@ -81,13 +82,19 @@ class Layout {
 
   std::size_t user = 0;  ///< Everything behind belongs to Buffer::allocate.
 
-  [[nodiscard]] std::size_t slot(int kind, std::uint32_t peer, std::uint64_t sequence) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE std::size_t slot(int kind,
+                                                   std::uint32_t peer,
+                                                   std::uint64_t sequence) const {
     return static_cast<std::size_t>(peer) * capacity[kind] + sequence % capacity[kind];
   }
-  [[nodiscard]] std::size_t landing_slot(int kind, std::uint32_t peer, std::uint64_t seq) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE std::size_t landing_slot(int kind,
+                                                           std::uint32_t peer,
+                                                           std::uint64_t seq) const {
     return landing[kind] + slot(kind, peer, seq) * slot_bytes[kind];
   }
-  [[nodiscard]] std::size_t staging_slot(int kind, std::uint32_t peer, std::uint64_t seq) const {
+  [[nodiscard]] SHUNT_HOST_DEVICE std::size_t staging_slot(int kind,
+                                                           std::uint32_t peer,
+                                                           std::uint64_t seq) const {
     return staging[kind] + slot(kind, peer, seq) * slot_bytes[kind];
   }
 };

@@ -49,13 +49,21 @@ class CpuExec {
   [[nodiscard]] int blocks() const { return blocks_; }
   [[nodiscard]] int warp() const { return 0; }
   [[nodiscard]] int warps() const { return 1; }
-  /// True on the one lane that does scalar work for its block.
+  /// True on the one lane that does scalar work for its block; warp_leader() for its warp.
   [[nodiscard]] bool block_leader() const { return true; }
   [[nodiscard]] bool warp_leader() const { return true; }
   [[nodiscard]] int lane() const { return 0; }
   [[nodiscard]] int lanes() const { return 1; }
   /// All warps of the block meet; their stores are visible to each other after it.
   void block_sync() {}
+  /// The same for the lanes of a warp.
+  void warp_sync() {}
+  /// Meet, and learn whether all said true.
+  [[nodiscard]] bool warp_agree(bool ok) const { return ok; }
+  [[nodiscard]] bool block_agree(bool ok) const { return ok; }
+
+  /// Fast memory of this warp for the terms of a sum, or `memory` if there is none faster.
+  [[nodiscard]] SumTerm* term_scratch(SumTerm* memory) const { return memory; }
 
   /// Copies that somebody reads soon (staging): through the cache.
   void copy(std::byte* dst, const std::byte* src, std::size_t bytes) {

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels that the benchmark needs beside the library's: a start shot for all ranks of a device,
+// copies that only move bytes, inputs that can be recomputed, and their checks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+namespace shunt::bench::gpu {
+
+/// Holds the stream until *flag ≥ value, at most 5 s (a time that no honest measurement shows).
+void launch_gate(const std::uint64_t* flag, std::uint64_t value, cudaStream_t stream);
+/// Sets a flag that gates of other processes poll.
+void launch_raise(std::uint64_t* flag, std::uint64_t value, cudaStream_t stream);
+
+/// Rows of a token in `begin`: reads row t once, writes it to rows begin[t] … begin[t + 1] − 1.
+/// Nothing but bytes: dispatch's mix of reads and writes without its lists, flags and scattering.
+void launch_copy_mix(std::byte* to,
+                     const std::byte* from,
+                     const std::int32_t* begin,
+                     std::int64_t tokens,
+                     std::size_t row_bytes,
+                     int blocks,
+                     cudaStream_t stream);
+/// The reverse: reads rows begin[t] … begin[t + 1] − 1, writes one; combine's mix.
+void launch_read_mix(std::byte* to,
+                     const std::byte* from,
+                     const std::int32_t* begin,
+                     std::int64_t tokens,
+                     std::size_t row_bytes,
+                     int blocks,
+                     cudaStream_t stream);
+
+/// Fills bf16 rows with values that depend on (rank, token, element) alone.
+void launch_fill(
+    std::byte* rows, int rank, std::int64_t tokens, std::int64_t hidden, cudaStream_t stream);
+/// Adds to *wrong the elements of received rows that differ from what launch_fill wrote at their
+/// origin (pairs of rank and token).
+void launch_verify_rows(const std::byte* rows,
+                        const std::int32_t* origins,
+                        std::int64_t count,
+                        std::int64_t hidden,
+                        unsigned long long* wrong,
+                        cudaStream_t stream);
+/// … the elements of combine's output that are not the sum of as many equal rows as the token has
+/// ranks.
+void launch_verify_sums(const std::byte* sums,
+                        const std::int32_t* begin,
+                        int rank,
+                        std::int64_t tokens,
+                        std::int64_t hidden,
+                        unsigned long long* wrong,
+                        cudaStream_t stream);
+
+}  // namespace shunt::bench::gpu

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// shunt on one GPU: several ranks, one process each, checked against the reference and timed
+// against what the device can do in the same run. Start it through bench/gpu/run, which starts MPS.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "bootstrap/launch.hpp"
+#include "gpu/check.hpp"
+#include "gpu/timing.hpp"
+#include "memory/cuda/device.hpp"
+
+namespace shunt::bench::gpu {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::vector<int> ranks = {4, 8};
+  std::vector<int> blocks = {16, 32};
+  std::vector<int> warps = {32};
+  bool check = true;
+  bool time = true;
+  TimingOptions timing;
+  std::string output;
+};
+
+std::vector<std::byte> to_bytes(const json& value) {
+  const std::string text = value.dump();
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
+Result<json> rank_main(bootstrap::World& world, const Options& options) {
+  // A kernel that is loaded at its first launch waits for those that run, and a gate waits for one
+  // that has not been launched yet.
+  ::setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  SHUNT_TRY(memory::cuda::check(cudaSetDevice(0), "opening the device"));
+  json out = json::object();
+  cudaDeviceProp properties{};
+  SHUNT_TRY(memory::cuda::check(cudaGetDeviceProperties(&properties, 0), "asking for the device"));
+  out["device"] = properties.name;
+  out["multiprocessors"] = properties.multiProcessorCount;
+  if (options.check) {
+    auto passed = run_checks(world);
+    if (!passed) return Unexpected(std::move(passed).error());
+    out["passed"] = *passed;
+    if (world.rank() == 0) {
+      fmt::print(stderr, "1 x {}: {} cases right, every element\n", world.size(), passed->size());
+    }
+  }
+  out["timings"] = json::array();
+  if (!options.time) return out;
+  for (const int blocks : options.blocks) {
+    for (const int warps : options.warps) {
+      if (blocks * warps * world.size() > properties.multiProcessorCount * 32) continue;
+      TimingOptions timing = options.timing;
+      timing.blocks = blocks;
+      timing.warps = warps;
+      auto samples = run_timing(world, timing);
+      if (!samples) return Unexpected(std::move(samples).error());
+      out["timings"].push_back({{"blocks", blocks},
+                                {"warps", warps},
+                                {"dispatch", samples->dispatch},
+                                {"combine", samples->combine},
+                                {"copy_mix", samples->copy_mix},
+                                {"read_mix", samples->read_mix},
+                                {"input_bytes", samples->input_bytes},
+                                {"output_bytes", samples->output_bytes},
+                                {"memory", samples->memory_bytes_per_us},
+                                {"wrong", samples->wrong}});
+    }
+  }
+  return out;
+}
+
+Result<std::vector<json>> launch(int ranks, const Options& options) {
+  bootstrap::LaunchOptions launch_options;
+  launch_options.ranks = ranks;
+  launch_options.deadline_ns = 120'000'000'000;
+  auto outcome = bootstrap::launch_local(
+      launch_options, [&](bootstrap::World& world) -> Result<std::vector<std::byte>> {
+        auto result = rank_main(world, options);
+        if (!result) return Unexpected(std::move(result).error());
+        return to_bytes(*result);
+      });
+  if (!outcome) return Unexpected(std::move(outcome).error());
+  if (!outcome->status) return Unexpected(outcome->status.error());
+  std::vector<json> all;
+  for (const bootstrap::RankOutcome& rank : outcome->ranks) {
+    const auto* text = reinterpret_cast<const char*>(rank.result.data());
+    all.push_back(json::parse(text, text + rank.result.size()));
+  }
+  return all;
+}
+
+struct Spread {
+  double low = 0;  ///< 10th percentile.
+  double median = 0;
+  double high = 0;  ///< 90th percentile.
+};
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  };
+  return {at(0.1), at(0.5), at(0.9)};
+}
+
+/// Per iteration the slowest rank.
+Spread slowest(const std::vector<json>& ranks, std::size_t timing, const char* what) {
+  std::vector<double> most = ranks[0]["timings"][timing][what].get<std::vector<double>>();
+  for (const json& rank : ranks) {
+    const auto mine = rank["timings"][timing][what].get<std::vector<double>>();
+    for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], mine[i]);
+  }
+  return spread_of(std::move(most));
+}
+
+json report_row(const std::vector<json>& ranks, std::size_t timing, const char* what) {
+  const bool dispatch = std::string(what) == "dispatch";
+  const json& first = ranks[0]["timings"][timing];
+  double bytes = 0;
+  std::uint64_t wrong = 0;
+  for (const json& rank : ranks) {
+    const json& t = rank["timings"][timing];
+    bytes += t["input_bytes"].get<double>() + t["output_bytes"].get<double>();
+    wrong += t["wrong"].get<std::uint64_t>();
+  }
+  const Spread operation = slowest(ranks, timing, what);
+  const Spread copy = slowest(ranks, timing, dispatch ? "copy_mix" : "read_mix");
+  const double memory = bytes / first["memory"].get<double>();
+  const double floor = std::max(memory, copy.median);
+  fmt::print(
+      "{:>5} {:>6} {:>5} {:<9} {:>7.2f} {:>9.0f} {:>9.0f} {:>9.0f} {:>7.0f}-{:<7.0f} {:>5.2f} "
+      "{:>5.2f} {}\n",
+      ranks.size(),
+      first["blocks"].get<int>(),
+      first["warps"].get<int>(),
+      what,
+      bytes / 1e9,
+      memory,
+      copy.median,
+      operation.median,
+      operation.low,
+      operation.high,
+      operation.median / floor,
+      operation.median / memory,
+      wrong == 0 ? "right" : fmt::format("{} ELEMENTS WRONG", wrong));
+  return {{"ranks", ranks.size()},
+          {"blocks", first["blocks"]},
+          {"warps", first["warps"]},
+          {"operation", what},
+          {"bytes", bytes},
+          {"memory_floor_us", memory},
+          {"copy_floor_us", copy.median},
+          {"operation_us", operation.median},
+          {"operation_p10_us", operation.low},
+          {"operation_p90_us", operation.high},
+          {"ratio_to_floor", operation.median / floor},
+          {"wrong_elements", wrong}};
+}
+
+Status run(const Options& options) {
+  json report = {{"schema", 1},
+                 {"tokens", options.timing.tokens},
+                 {"hidden", options.timing.hidden},
+                 {"topk", options.timing.topk},
+                 {"experts", options.timing.experts},
+                 {"rows", json::array()}};
+  std::uint64_t wrong = 0;
+  for (const int ranks : options.ranks) {
+    auto results = launch(ranks, options);
+    if (!results) return Unexpected(std::move(results).error());
+    const json& first = results->front();
+    report["device"] = first["device"];
+    report["multiprocessors"] = first["multiprocessors"];
+    if (options.check) {
+      report["passed"][std::to_string(ranks)] = first["passed"];
+    }
+    if (!first["timings"].empty()) {
+      fmt::print(
+          "ranks blocks warps operation GB moved memory us  copy us   operation us (p10-p90)"
+          "  /floor /memory\n");
+    }
+    for (std::size_t t = 0; t < first["timings"].size(); ++t) {
+      for (const char* what : {"dispatch", "combine"}) {
+        report["rows"].push_back(report_row(*results, t, what));
+        wrong += report["rows"].back()["wrong_elements"].get<std::uint64_t>();
+      }
+    }
+    std::fflush(stdout);
+  }
+  if (!options.output.empty()) {
+    std::ofstream file(options.output);
+    file << report.dump(2) << '\n';
+    if (!file) return usage_error("{} cannot be written", options.output);
+  }
+  if (wrong != 0) {
+    return fail(ErrorCode::kCorrupt, ErrorScope::kOperation, "{} elements differ", wrong);
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace shunt::bench::gpu
+
+int main(int argc, char** argv) {
+  using shunt::bench::gpu::Options;
+  Options options;
+  CLI::App app("Checks and times dispatch and combine on one GPU, one process per rank.");
+  app.add_option("--ranks", options.ranks, "Worlds to run, in ranks (one process each)");
+  app.add_option("--sms", options.blocks, "Blocks per rank, each filling one multiprocessor");
+  app.add_option("--warps", options.warps, "Warps per block, 1 to 32");
+  app.add_option("--tokens", options.timing.tokens, "Tokens per rank");
+  app.add_option("--hidden", options.timing.hidden, "Elements per row, bf16");
+  app.add_option("--topk", options.timing.topk, "Experts per token");
+  app.add_option("--experts", options.timing.experts, "Experts in the world");
+  app.add_option("--iterations", options.timing.iterations, "Timed iterations");
+  app.add_flag("!--no-check", options.check, "Skip the correctness cases");
+  app.add_flag("!--no-time", options.time, "Skip the timings");
+  app.add_option("--json", options.output, "File for the results");
+  CLI11_PARSE(app, argc, argv);
+  if (const shunt::Status status = shunt::bench::gpu::run(options); !status) {
+    fmt::print(stderr, "bench_gpu: {}\n", status.error().to_string());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/timing.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "base/error.hpp"
+#include "engine/cuda/buffer.hpp"
+#include "gpu/kernels.hpp"
+#include "routing/generate.hpp"
+
+namespace shunt::bench::gpu {
+namespace {
+
+using engine::cuda::Buffer;
+using engine::cuda::Handle;
+using memory::cuda::check;
+using memory::cuda::DeviceMemory;
+
+constexpr int kWarmUp = 5;
+
+/// A stream and two events around what is timed.
+class Timer {
+ public:
+  ~Timer() {
+    for (cudaEvent_t event : {begin_, end_}) {
+      if (event != nullptr) (void)cudaEventDestroy(event);
+    }
+    for (cudaStream_t stream : {work_, signal_}) {
+      if (stream != nullptr) (void)cudaStreamDestroy(stream);
+    }
+  }
+  Status open() {
+    SHUNT_TRY(check(cudaStreamCreateWithFlags(&work_, cudaStreamNonBlocking), "making a stream"));
+    SHUNT_TRY(check(cudaStreamCreateWithFlags(&signal_, cudaStreamNonBlocking), "making a stream"));
+    SHUNT_TRY(check(cudaEventCreate(&begin_), "making an event"));
+    return check(cudaEventCreate(&end_), "making an event");
+  }
+  [[nodiscard]] cudaStream_t work() const { return work_; }
+
+  /// Enqueues `launch` behind a gate on every rank, opens all gates at once, returns microseconds
+  /// from the gate to the end of what was launched here.
+  Result<double> measure(bootstrap::World& world,
+                         std::uint64_t* flag,
+                         const std::function<Status(cudaStream_t)>& launch) {
+    ++shots_;
+    launch_gate(flag, shots_, work_);
+    SHUNT_TRY(check(cudaEventRecord(begin_, work_), "recording an event"));
+    SHUNT_TRY(launch(work_));
+    SHUNT_TRY(check(cudaEventRecord(end_, work_), "recording an event"));
+    SHUNT_TRY(world.barrier());
+    if (world.rank() == 0) launch_raise(flag, shots_, signal_);
+    SHUNT_TRY(check(cudaStreamSynchronize(work_), "waiting for the device"));
+    SHUNT_TRY(check(cudaGetLastError(), "launching a kernel"));
+    float milliseconds = 0;
+    SHUNT_TRY(check(cudaEventElapsedTime(&milliseconds, begin_, end_), "reading the events"));
+    return static_cast<double>(milliseconds) * 1000.0;
+  }
+
+ private:
+  cudaStream_t work_ = nullptr;
+  cudaStream_t signal_ = nullptr;
+  cudaEvent_t begin_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+  std::uint64_t shots_ = 0;
+};
+
+/// [tokens + 1]: prefix sums of the rows that each token goes to.
+std::vector<std::int32_t> rows_of_tokens(const plan::Plan& plan) {
+  std::vector<std::int32_t> begin(static_cast<std::size_t>(plan.tokens) + 1, 0);
+  for (std::size_t i = 0; i < plan.own_tokens.size(); ++i) {
+    for (int f = 0; f < plan.fanout; ++f) {
+      if (plan.own_rows[i * static_cast<std::size_t>(plan.fanout) + static_cast<std::size_t>(f)]
+              .local >= 0) {
+        ++begin[static_cast<std::size_t>(plan.own_tokens[i]) + 1];
+      }
+    }
+  }
+  for (std::size_t t = 1; t < begin.size(); ++t) begin[t] += begin[t - 1];
+  return begin;
+}
+
+/// Everything of one rank that lives through a timing.
+class Bench {
+ public:
+  Bench(bootstrap::World& world, const TimingOptions& options) : world_(world), o_(options) {}
+
+  Result<Samples> run() {
+    SHUNT_TRY(set_up());
+    SHUNT_TRY(place());
+    SHUNT_TRY(time_all());
+    if (o_.verify) SHUNT_TRY(verify());
+    SHUNT_TRY(measure_memory());
+    SHUNT_TRY(world_.barrier());
+    return samples_;
+  }
+
+ private:
+  [[nodiscard]] std::size_t row_bytes() const { return static_cast<std::size_t>(o_.hidden) * 2; }
+
+  Status set_up() {
+    BufferOptions b;
+    b.ranks_per_node = world_.size();
+    b.experts = o_.experts;
+    b.topk = o_.topk;
+    b.hidden = o_.hidden;
+    b.blocks = o_.blocks;
+    // Room for every row that this rank could get if each token of the world came here once.
+    capacity_ = o_.tokens * world_.size();
+    b.heap_bytes =
+        static_cast<std::size_t>(capacity_) * (row_bytes() + 256) + (std::size_t{4} << 20);
+    auto buffer = Buffer::create(world_, b, o_.warps);
+    if (!buffer) return Unexpected(std::move(buffer).error());
+    buffer_ = std::move(*buffer);
+    auto routing = routing::generate({}, o_.tokens, o_.topk, o_.experts, 1, world_.rank());
+    if (!routing) return Unexpected(std::move(routing).error());
+    auto handle = buffer_->plan(routing->view());
+    if (!handle) return Unexpected(std::move(handle).error());
+    handle_ = std::move(*handle);
+    return timer_.open();
+  }
+
+  Status allocate(std::size_t bytes, DeviceMemory* to) {
+    auto made = DeviceMemory::create(bytes);
+    if (!made) return Unexpected(std::move(made).error());
+    *to = std::move(*made);
+    return {};
+  }
+
+  Status place() {
+    auto flag = buffer_->allocate(64);
+    auto rows = buffer_->allocate(static_cast<std::size_t>(capacity_) * row_bytes());
+    auto ids = buffer_->allocate(static_cast<std::size_t>(capacity_ * o_.topk) * 4);
+    auto weights = buffer_->allocate(static_cast<std::size_t>(capacity_ * o_.topk) * 4);
+    auto origins = buffer_->allocate(static_cast<std::size_t>(capacity_) * sizeof(RowOrigin));
+    for (const auto* part : {&flag, &rows, &ids, &weights, &origins}) {
+      if (!*part) return Unexpected(part->error());
+    }
+    output_ = {*rows,
+               static_cast<std::int32_t*>(*ids),
+               static_cast<float*>(*weights),
+               static_cast<RowOrigin*>(*origins),
+               capacity_};
+    // The flag of rank 0: equal requests in equal order lie at equal offsets.
+    const std::ptrdiff_t offset = static_cast<std::byte*>(*flag) - buffer_->heap().base();
+    flag_ = reinterpret_cast<std::uint64_t*>(buffer_->heap().window(0).base + offset);
+    const std::vector<std::int32_t> begin = rows_of_tokens(handle_->plan());
+    const auto tokens = static_cast<std::size_t>(o_.tokens);
+    SHUNT_TRY(allocate(tokens * row_bytes(), &input_));
+    SHUNT_TRY(allocate(tokens * row_bytes(), &sums_));
+    SHUNT_TRY(allocate(static_cast<std::size_t>(begin.back()) * row_bytes(), &plain_));
+    SHUNT_TRY(allocate(begin.size() * sizeof(std::int32_t), &begin_));
+    SHUNT_TRY(allocate(sizeof(unsigned long long), &wrong_));
+    SHUNT_TRY(check(cudaMemcpy(begin_.data(),
+                               begin.data(),
+                               begin.size() * sizeof(std::int32_t),
+                               cudaMemcpyHostToDevice),
+                    "copying the row lists"));
+    launch_fill(input_.data(), world_.rank(), o_.tokens, o_.hidden, nullptr);
+    samples_.input_bytes = static_cast<double>(tokens * row_bytes());
+    samples_.output_bytes =
+        static_cast<double>(static_cast<std::size_t>(begin.back()) * row_bytes());
+    SHUNT_TRY(check(cudaDeviceSynchronize(), "filling the input"));
+    return world_.barrier();
+  }
+
+  Status sample(std::vector<double>* to, const std::function<Status(cudaStream_t)>& launch) {
+    for (int i = 0; i < kWarmUp + o_.iterations; ++i) {
+      auto time = timer_.measure(world_, flag_, launch);
+      if (!time) return Unexpected(std::move(time).error());
+      if (i >= kWarmUp) to->push_back(*time);
+    }
+    return buffer_->status();
+  }
+
+  Status time_all() {
+    const auto* begin = reinterpret_cast<const std::int32_t*>(begin_.data());
+    SHUNT_TRY(sample(&samples_.dispatch, [&](cudaStream_t stream) {
+      return buffer_->dispatch(*handle_, input_.data(), output_, stream);
+    }));
+    SHUNT_TRY(sample(&samples_.combine, [&](cudaStream_t stream) {
+      return buffer_->combine(*handle_, {output_.rows, sums_.data()}, stream);
+    }));
+    SHUNT_TRY(sample(&samples_.copy_mix, [&](cudaStream_t stream) -> Status {
+      launch_copy_mix(
+          plain_.data(), input_.data(), begin, o_.tokens, row_bytes(), o_.blocks, stream);
+      return {};
+    }));
+    return sample(&samples_.read_mix, [&](cudaStream_t stream) -> Status {
+      launch_read_mix(
+          plain_sums(), plain_.data(), begin, o_.tokens, row_bytes(), o_.blocks, stream);
+      return {};
+    });
+  }
+
+  /// Poisons the outputs, runs both directions once more and compares everything.
+  Status verify() {
+    const cudaStream_t stream = timer_.work();
+    auto counts = buffer_->rows_from(*handle_);
+    if (!counts) return Unexpected(std::move(counts).error());
+    std::int64_t rows = 0;
+    for (const std::int64_t n : *counts) rows += n;
+    SHUNT_TRY(check(cudaMemset(output_.rows, 0x5a, static_cast<std::size_t>(rows) * row_bytes()),
+                    "poisoning the rows"));
+    SHUNT_TRY(check(cudaMemset(output_.origins, 0x5a, static_cast<std::size_t>(rows) * 8),
+                    "poisoning the origins"));
+    SHUNT_TRY(check(cudaMemset(sums_.data(), 0x5a, sums_.bytes()), "poisoning the sums"));
+    SHUNT_TRY(check(cudaDeviceSynchronize(), "poisoning the outputs"));
+    SHUNT_TRY(world_.barrier());
+    SHUNT_TRY(buffer_->dispatch(*handle_, input_.data(), output_, stream));
+    SHUNT_TRY(buffer_->combine(*handle_, {output_.rows, sums_.data()}, stream));
+    SHUNT_TRY(buffer_->wait(stream));
+    auto* wrong = reinterpret_cast<unsigned long long*>(wrong_.data());
+    launch_verify_rows(static_cast<const std::byte*>(output_.rows),
+                       reinterpret_cast<const std::int32_t*>(output_.origins),
+                       rows,
+                       o_.hidden,
+                       wrong,
+                       stream);
+    launch_verify_sums(sums_.data(),
+                       reinterpret_cast<const std::int32_t*>(begin_.data()),
+                       world_.rank(),
+                       o_.tokens,
+                       o_.hidden,
+                       wrong,
+                       stream);
+    SHUNT_TRY(buffer_->wait(stream));
+    return check(cudaMemcpy(&samples_.wrong, wrong, sizeof(samples_.wrong), cudaMemcpyDeviceToHost),
+                 "reading the number of differences");
+  }
+
+  /// The device's memory alone: one large copy by the driver, nobody else at work.
+  Status measure_memory() {
+    SHUNT_TRY(world_.barrier());
+    Status status;
+    if (world_.rank() == 0) status = copy_by_driver();
+    SHUNT_TRY(world_.barrier());
+    return status;
+  }
+  Status copy_by_driver() {
+    const std::size_t bytes = plain_.bytes() / 2;
+    std::vector<double> rates;
+    cudaEvent_t begin = nullptr;
+    cudaEvent_t end = nullptr;
+    SHUNT_TRY(check(cudaEventCreate(&begin), "making an event"));
+    SHUNT_TRY(check(cudaEventCreate(&end), "making an event"));
+    constexpr int kCopies = 10;
+    for (int i = 0; i < 10; ++i) {
+      SHUNT_TRY(check(cudaEventRecord(begin, timer_.work()), "recording an event"));
+      for (int c = 0; c < kCopies; ++c) {
+        SHUNT_TRY(check(cudaMemcpyAsync(plain_.data() + bytes,
+                                        plain_.data(),
+                                        bytes,
+                                        cudaMemcpyDeviceToDevice,
+                                        timer_.work()),
+                        "copying on the device"));
+      }
+      SHUNT_TRY(check(cudaEventRecord(end, timer_.work()), "recording an event"));
+      SHUNT_TRY(check(cudaStreamSynchronize(timer_.work()), "waiting for the device"));
+      float milliseconds = 0;
+      SHUNT_TRY(check(cudaEventElapsedTime(&milliseconds, begin, end), "reading the events"));
+      rates.push_back(2.0 * kCopies * static_cast<double>(bytes) /
+                      (static_cast<double>(milliseconds) * 1000.0));
+    }
+    (void)cudaEventDestroy(begin);
+    (void)cudaEventDestroy(end);
+    std::sort(rates.begin(), rates.end());
+    samples_.memory_bytes_per_us = rates[rates.size() / 2];
+    return {};
+  }
+
+  /// Written by read_mix: the sums of combine are checked, so they are left alone.
+  [[nodiscard]] std::byte* plain_sums() const { return static_cast<std::byte*>(output_.rows); }
+
+  bootstrap::World& world_;
+  const TimingOptions& o_;
+  std::int64_t capacity_ = 0;
+  std::unique_ptr<Buffer> buffer_;
+  std::unique_ptr<Handle> handle_;
+  Timer timer_;
+  DispatchOutput output_;
+  std::uint64_t* flag_ = nullptr;
+  DeviceMemory input_;
+  DeviceMemory sums_;
+  DeviceMemory plain_;
+  DeviceMemory begin_;
+  DeviceMemory wrong_;
+  Samples samples_;
+};
+
+}  // namespace
+
+Result<Samples> run_timing(bootstrap::World& world, const TimingOptions& options) {
+  Bench bench(world, options);
+  return bench.run();
+}
+
+}  // namespace shunt::bench::gpu

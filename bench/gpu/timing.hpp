@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Times dispatch and combine of one rank among others on the same device, and in the same run what
+// bounds them. in: World, sizes → out: Samples of this rank; the caller takes maxima over ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bootstrap/world.hpp"
+#include "shunt/result.hpp"
+
+namespace shunt::bench::gpu {
+
+struct TimingOptions {
+  std::int64_t tokens = 4096;
+  std::int64_t hidden = 7168;
+  int topk = 8;
+  int experts = 256;
+  int blocks = 16;
+  int warps = 32;
+  int iterations = 40;
+  bool verify = true;
+};
+
+/// Microseconds of each iteration on this rank, from a start common to all ranks.
+struct Samples {
+  std::vector<double> dispatch;
+  std::vector<double> combine;
+  std::vector<double> copy_mix;    ///< The bytes of dispatch, moved by a plain copy kernel.
+  std::vector<double> read_mix;    ///< The bytes of combine, likewise.
+  double input_bytes = 0;          ///< Rows of this rank: read by dispatch, written by combine.
+  double output_bytes = 0;         ///< Rows that this rank sends: written by dispatch, read back.
+  double memory_bytes_per_us = 0;  ///< Rank 0 alone, whole device, bytes read plus written.
+  unsigned long long wrong = 0;    ///< Elements that differed.
+};
+
+/// Collective.
+[[nodiscard]] Result<Samples> run_timing(bootstrap::World& world, const TimingOptions& options);
+
+}  // namespace shunt::bench::gpu

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Buffer on CUDA devices, for worlds of one node. in: World, options → out: dispatch and combine
+// as one launch each on the caller's stream.
+//
+// A plan is made once for a routing (host, copied to the device) and then serves any number of
+// operations. All ranks issue the same sequence of operations, each rank on one stream (or on
+// streams that it orders itself). No operation waits for the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "bootstrap/world.hpp"
+#include "engine/buffer_state.hpp"
+#include "engine/cuda/kernels.hpp"
+#include "memory/cuda/device.hpp"
+#include "plan/plan.hpp"
+#include "routing/routing.hpp"
+#include "shunt/shunt.hpp"
+
+namespace shunt::engine::cuda {
+
+/// A routing, planned, on the device. Created by Buffer::plan; lives as long as its operations run.
+class Handle {
+ public:
+  [[nodiscard]] const plan::Plan& plan() const { return plan_; }
+
+ private:
+  friend class Buffer;
+  plan::Plan plan_;
+  memory::cuda::DeviceMemory memory_;
+  dispatch::DispatchArgs dispatch_;  ///< Everything but rows and output.
+  combine::CombineArgs combine_;     ///< Everything but input and output.
+  std::int64_t capacity_ = 0;        ///< Of the latest dispatch's output.
+  bool counted_ = false;             ///< A dispatch has exchanged counts.
+};
+
+class Buffer {
+ public:
+  /// Collective; the calling thread's current device is the rank's. `options.blocks` blocks of
+  /// `warps` warps run each operation; the blocks of all ranks of a device must be resident at
+  /// once, which is checked. Refuses worlds of several nodes.
+  [[nodiscard]] static Result<std::unique_ptr<Buffer>> create(bootstrap::World& world,
+                                                              const BufferOptions& options,
+                                                              int warps = kMaxWarps);
+  /// REQUIRES: all ranks have ended their operations (a barrier stands before).
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  /// Device memory of the heap, 256-byte aligned.
+  [[nodiscard]] Result<void*> allocate(std::size_t bytes);
+  void release(void* pointer);
+
+  /// `routing` lies in host memory and may go afterwards.
+  [[nodiscard]] Result<std::unique_ptr<Handle>> plan(const routing::RoutingView& routing);
+
+  /// The first dispatch of a handle exchanges counts; all ranks agree on which it is. `rows` is
+  /// device memory [tokens][hidden], 16-byte aligned; the arrays of `output` come from allocate().
+  [[nodiscard]] Status dispatch(Handle& handle,
+                                const void* rows,
+                                const DispatchOutput& output,
+                                cudaStream_t stream);
+  /// `buffers.rows` comes from allocate() and is read in place; the output is any device memory.
+  [[nodiscard]] Status combine(Handle& handle, const CombineBuffers& buffers, cudaStream_t stream);
+
+  /// Waits for the stream; the first failure of any operation, if there was one.
+  [[nodiscard]] Status wait(cudaStream_t stream);
+  /// The first failure seen so far.
+  [[nodiscard]] Status status() const;
+  /// Rows received from each rank, overflow included. REQUIRES: the dispatch has been waited for.
+  [[nodiscard]] Result<std::vector<std::int64_t>> rows_from(const Handle& handle) const;
+
+  [[nodiscard]] const cluster::Shape& shape() const { return context_.rank.shape; }
+  [[nodiscard]] int rank() const { return context_.rank.rank; }
+  [[nodiscard]] const memory::Heap& heap() const { return *heap_; }
+
+ private:
+  Buffer() = default;
+  [[nodiscard]] Status build(bootstrap::World& world);
+  [[nodiscard]] Status check_residency(bootstrap::World& world) const;
+  [[nodiscard]] Status place(const void* pointer,
+                             std::size_t bytes,
+                             const char* name,
+                             std::uint64_t* offset) const;
+
+  BufferOptions options_;
+  Geometry geometry_;
+  traffic::RecordLayout record_;
+  exec::cuda::Context context_;
+  std::unique_ptr<memory::Heap> heap_;
+  HeapAllocator allocator_;
+  memory::cuda::DeviceMemory words_;
+  exec::cuda::FailureRecord* failure_ = nullptr;  ///< Pinned; the host's address.
+};
+
+}  // namespace shunt::engine::cuda

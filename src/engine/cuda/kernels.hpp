@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// One launch per direction: the whole of a rank's dispatch or combine inside its node.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "combine/args.hpp"
+#include "dispatch/args.hpp"
+#include "exec/cuda/context.hpp"
+
+namespace shunt::engine::cuda {
+
+/// Blocks of a launch; all of them must be resident at once, since blocks wait for one another.
+struct Geometry {
+  int blocks = 16;
+  int warps = 32;
+};
+
+/// The largest number of warps of a block: register use is bounded for it, so that one such block
+/// fills a multiprocessor.
+inline constexpr int kMaxWarps = 32;
+
+/// Operation numbers come from the rank's own words, so that a captured launch can be replayed:
+/// `op` and `exchange` of the arguments are ignored. Kernels of one Buffer follow one another on
+/// one stream.
+[[nodiscard]] cudaError_t launch_dispatch(const exec::cuda::Context& context,
+                                          const dispatch::DispatchArgs& args,
+                                          const Geometry& geometry,
+                                          cudaStream_t stream);
+[[nodiscard]] cudaError_t launch_combine(const exec::cuda::Context& context,
+                                         const combine::CombineArgs& args,
+                                         const Geometry& geometry,
+                                         cudaStream_t stream);
+
+/// Blocks of either kernel that the current device holds at once.
+[[nodiscard]] cudaError_t resident_blocks(int warps,
+                                          int ranks_per_node,
+                                          int max_terms,
+                                          int* blocks);
+
+}  // namespace shunt::engine::cuda

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CUDA executor: a block is a CTA, a warp 32 lanes. in: Context of the rank, shared memory of
+// the block → out: Exec, handed to the phase templates of dispatch/ and combine/. Contracts stand
+// at CpuExec and at the concept. Spans are not recorded on the device yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "exec/cuda/context.hpp"
+#include "exec/cuda/rows.cuh"
+#include "exec/descriptor.hpp"
+#include "record/record.hpp"
+
+namespace shunt::exec::cuda {
+
+class CudaExec {
+ public:
+  /// `rank` and `terms` (of this warp) lie in shared memory.
+  __device__ CudaExec(const Context& context,
+                      const RankView& rank,
+                      SumTerm* terms,
+                      std::uint64_t op)
+      : context_(context), rank_(rank), terms_(terms), op_(op) {}
+
+  [[nodiscard]] __device__ const RankView& rank() const { return rank_; }
+  [[nodiscard]] __device__ int block() const { return static_cast<int>(blockIdx.x); }
+  [[nodiscard]] __device__ int blocks() const { return static_cast<int>(gridDim.x); }
+  [[nodiscard]] __device__ int warp() const { return static_cast<int>(threadIdx.x) / kLanes; }
+  [[nodiscard]] __device__ int warps() const { return static_cast<int>(blockDim.x) / kLanes; }
+  [[nodiscard]] __device__ int lane() const { return static_cast<int>(threadIdx.x) % kLanes; }
+  [[nodiscard]] __device__ int lanes() const { return kLanes; }
+  [[nodiscard]] __device__ bool block_leader() const { return threadIdx.x == 0; }
+  [[nodiscard]] __device__ bool warp_leader() const { return lane() == 0; }
+
+  __device__ void block_sync() { __syncthreads(); }
+  __device__ void warp_sync() { __syncwarp(); }
+  [[nodiscard]] __device__ bool warp_agree(bool ok) const {
+    const bool all = __all_sync(0xffffffffU, ok) != 0;
+    __syncwarp();
+    return all;
+  }
+  [[nodiscard]] __device__ bool block_agree(bool ok) const { return __syncthreads_and(ok) != 0; }
+  [[nodiscard]] __device__ SumTerm* term_scratch(SumTerm* /*memory*/) const { return terms_; }
+
+  __device__ void copy(std::byte* dst, const std::byte* src, std::size_t bytes) {
+    copy_rows(&dst, 1, src, bytes, lane());
+  }
+  __device__ void copy_small(std::byte* dst, const std::byte* src, std::size_t bytes) {
+    auto* to = reinterpret_cast<std::uint32_t*>(dst);
+    const auto* from = reinterpret_cast<const std::uint32_t*>(src);
+    for (std::size_t i = static_cast<std::size_t>(lane()); i < bytes / 4; i += kLanes) {
+      to[i] = from[i];
+    }
+  }
+  __device__ void copy_multi(std::byte* const* dst,
+                             int count,
+                             const std::byte* src,
+                             std::size_t bytes) {
+    copy_rows(dst, count, src, bytes, lane());
+  }
+  /// The terms lie in shared memory, written by the warp's leader.
+  __device__ void sum(std::byte* dst,
+                      std::span<const SumTerm> terms,
+                      std::size_t elements,
+                      SumTypes types) {
+    __syncwarp();
+    sum_rows(dst, terms.data(), static_cast<int>(terms.size()), elements, types, lane());
+    __syncwarp();
+  }
+
+  [[nodiscard]] __device__ std::uint64_t load(const std::uint64_t* word) const {
+    return ptx::load_acquire(word);
+  }
+  [[nodiscard]] __device__ bool wait_until(const std::uint64_t* word,
+                                           std::uint64_t at_least,
+                                           const WaitSite& site) {
+    return wait_any([=] { return ptx::load_acquire(word) >= at_least; }, word, at_least, site);
+  }
+  template <typename Done>
+  [[nodiscard]] __device__ bool wait_any(Done&& done,
+                                         const std::uint64_t* word,
+                                         std::uint64_t at_least,
+                                         const WaitSite& site) {
+    if (done()) return true;
+    const std::uint64_t begin = ptx::global_timer();
+    for (std::uint32_t round = 1;; ++round) {
+      if (done()) return true;
+      if (round % kRoundsPerLook == 0 && expired_or_aborted(begin, word, at_least, site)) {
+        return false;
+      }
+    }
+  }
+
+  __device__ void signal(int /*local*/, std::uint64_t* word, std::uint64_t value) {
+    ptx::store_release(word, value);
+  }
+  __device__ void signal_self(std::uint64_t* word, std::uint64_t value) {
+    ptx::store_release(word, value);
+  }
+  [[nodiscard]] __device__ bool last_to_arrive(Word counter) {
+    __syncthreads();
+    bool last = false;
+    if (block_leader()) {
+      const std::uint64_t before = ptx::add_acq_rel(rank_.word(counter), 1);
+      last = (before + 1) % gridDim.x == 0;
+    }
+    return __syncthreads_or(last) != 0;
+  }
+  [[nodiscard]] __device__ std::uint32_t subtract(std::uint32_t* counter, std::uint32_t amount) {
+    return ptx::add_acq_rel(counter, 0U - amount) - amount;
+  }
+
+  /// Worlds of one node have no progress thread, and post nothing.
+  __device__ void post(const Descriptor& /*descriptor*/) {
+    if (claim()) publish(FailureRecord::kNoProxy);
+  }
+
+  [[nodiscard]] __device__ bool recording() const { return false; }
+  [[nodiscard]] __device__ std::uint64_t stamp() const { return 0; }
+  __device__ void span(const WaitSite& /*site*/,
+                       record::SpanKind /*kind*/,
+                       std::uint64_t /*begin*/,
+                       std::uint64_t /*bytes*/) {}
+
+  __device__ void fail_mismatch(int source,
+                                std::uint64_t op,
+                                std::uint64_t hash,
+                                std::uint64_t own_hash) {
+    if (!claim()) return;
+    FailureRecord& record = *context_.failure;
+    record.source = source;
+    record.other_op = op;
+    record.hash = hash;
+    record.own_hash = own_hash;
+    record.wait.op = op_;
+    publish(FailureRecord::kMismatch);
+  }
+  __device__ void fail_chunk(const WaitSite& site, std::uint64_t op, int chunk) {
+    if (!claim()) return;
+    FailureRecord& record = *context_.failure;
+    record.wait.site = site;
+    record.wait.op = op_;
+    record.other_op = op;
+    record.chunk = chunk;
+    publish(FailureRecord::kChunk);
+  }
+  [[nodiscard]] __device__ bool failed() const { return ptx::load_acquire(context_.claimed) != 0; }
+  [[nodiscard]] __device__ std::uint64_t op() const { return op_; }
+
+ private:
+  /// Polls between two looks at abort words and the clock.
+  static constexpr std::uint32_t kRoundsPerLook = 64;
+
+  __device__ __noinline__ bool expired_or_aborted(std::uint64_t begin,
+                                                  const std::uint64_t* word,
+                                                  std::uint64_t at_least,
+                                                  const WaitSite& site) {
+    if (failed()) return true;
+    const std::uint64_t abort = ptx::load_acquire(&rank_.control(rank_.local)->abort);
+    if (abort != 0) {
+      context_.failure->aborted_by = abort;
+      return true;
+    }
+    // A wait for another block of this rank gives that block time to say what it waits for.
+    const std::uint64_t limit = context_.deadline_ns * (site.peer == rank_.rank ? 2 : 1);
+    const std::uint64_t waited = ptx::global_timer() - begin;
+    if (waited < limit) return false;
+    if (claim()) {
+      context_.failure->wait = {site, op_, at_least, ptx::load_acquire(word), waited};
+      publish(FailureRecord::kExpired);
+    }
+    return true;
+  }
+  /// True on the one lane of the rank that reports.
+  __device__ bool claim() { return ptx::add_acq_rel(context_.claimed, 1) == 0; }
+  /// Completes the record and ends the operation on all node peers.
+  __device__ void publish(FailureRecord::Kind kind) {
+    ptx::store_release(&context_.failure->kind, kind);
+    for (int l = 0; l < rank_.shape.ranks_per_node; ++l) {
+      ptx::store_release(&rank_.control(l)->abort, context_.abort);
+    }
+  }
+
+  const Context& context_;
+  const RankView& rank_;
+  SumTerm* const terms_;
+  const std::uint64_t op_;
+};
+
+}  // namespace shunt::exec::cuda

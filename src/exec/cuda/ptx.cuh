@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// All PTX of the project: flags, clocks and wide accesses that CUDA C++ has no words for.
+#pragma once
+
+#include <cstdint>
+
+namespace shunt::exec::cuda::ptx {
+
+__device__ __forceinline__ std::uint64_t load_acquire(const std::uint64_t* word) {
+  std::uint64_t value;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+  return value;
+}
+
+/// Orders all that this thread has stored, or has seen stored, before the value.
+__device__ __forceinline__ void store_release(std::uint64_t* word, std::uint64_t value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
+__device__ __forceinline__ std::uint64_t add_acq_rel(std::uint64_t* word, std::uint64_t value) {
+  std::uint64_t before;
+  asm volatile("atom.add.acq_rel.sys.global.u64 %0, [%1], %2;"
+               : "=l"(before)
+               : "l"(word), "l"(value)
+               : "memory");
+  return before;
+}
+
+__device__ __forceinline__ std::uint32_t add_acq_rel(std::uint32_t* word, std::uint32_t value) {
+  std::uint32_t before;
+  asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(word), "r"(value)
+               : "memory");
+  return before;
+}
+
+/// Nanoseconds, one clock for all blocks of a device.
+__device__ __forceinline__ std::uint64_t global_timer() {
+  std::uint64_t value;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(value));
+  return value;
+}
+
+/// 16 bytes that this SM will not read again.
+__device__ __forceinline__ uint4 load_once(const uint4* at) {
+  uint4 v;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(at)
+               : "memory");
+  return v;
+}
+
+__device__ __forceinline__ void store_once(uint4* at, const uint4& v) {
+  asm volatile("st.global.L1::no_allocate.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at),
+               "r"(v.x),
+               "r"(v.y),
+               "r"(v.z),
+               "r"(v.w)
+               : "memory");
+}
+
+/// Two fp32 rounded to nearest even, `low` in the lower half.
+__device__ __forceinline__ std::uint32_t to_bf16x2(float low, float high) {
+  std::uint32_t value;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(value) : "f"(high), "f"(low));
+  return value;
+}
+
+}  // namespace shunt::exec::cuda::ptx
