@@ -20,6 +20,7 @@
 #include "analysis/timeline.hpp"
 #include "base/error.hpp"
 #include "cli/verbs.hpp"
+#include "logs/read_trace.hpp"
 #include "logs/reader.hpp"
 #include "profile/run_reader.hpp"
 #include "report/foreign_report.hpp"
@@ -42,6 +43,8 @@ struct AnalyzeOptions {
   std::string output;
   std::string out;
   std::string table;
+  std::string phases;
+  std::string interval;
   bool json = false;
   bool csv = false;
   bool markdown = false;
@@ -116,12 +119,21 @@ Result<Analyzed> analyze_run(const std::string& directory, const AnalyzeOptions&
 }
 
 Result<report::Report> analyze_logs(const std::vector<std::string>& paths,
-                                    const std::vector<std::string>& assignments) {
+                                    const AnalyzeOptions& options) {
   logs::Evidence evidence;
-  for (const std::string& assignment : assignments) {
+  for (const std::string& assignment : options.set) {
     SHUNT_TRY(logs::set_option(evidence, assignment));
   }
+  if (!options.interval.empty()) {
+    SHUNT_TRY(logs::set_option(evidence, "interval=" + options.interval));
+  }
+  trace::PhaseTable phases;
+  if (!options.phases.empty()) SHUNT_TRY(phases.load(options.phases));
   for (const std::string& path : paths) {
+    if (path != "-" && logs::looks_like_trace(path)) {
+      SHUNT_TRY(logs::gather_trace(path, phases, evidence));
+      continue;
+    }
     const auto document = logs::load_document(path);
     if (!document) return Unexpected(document.error());
     logs::gather(*document, evidence);
@@ -152,7 +164,7 @@ Result<std::vector<Analyzed>> analyze_all(const AnalyzeOptions& options) {
     }
   }
   if (!logs.empty()) {
-    auto foreign = analyze_logs(logs, options.set);
+    auto foreign = analyze_logs(logs, options);
     if (!foreign) return Unexpected(foreign.error());
     reports.push_back({std::move(*foreign), false});
   }
@@ -255,6 +267,11 @@ void add_analyze(Program& program) {
       ->required();
   verb.add_option("--set", options->set, "A fact the input lacks: nodes=2, rate=400G, gpu=H100 …")
       ->type_name("KEY=VALUE");
+  verb.add_option("--interval", options->interval, "Seconds between two counter snapshots")
+      ->type_name("SECONDS");
+  verb.add_option(
+          "--phases", options->phases, "Span names of traces: lines 'part of a name -> phase'")
+      ->type_name("FILE");
   verb.add_option(
           "--explain", options->explain, "Rule, evidence and arithmetic of a finding, or all")
       ->type_name("ID");

@@ -11,7 +11,7 @@
 namespace shunt::logs {
 namespace {
 
-constexpr std::array<std::string_view, 13> kKeys{"nodes",
+constexpr std::array<std::string_view, 14> kKeys{"nodes",
                                                  "ranks_per_node",
                                                  "gpus_per_node",
                                                  "nics_per_node",
@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, 13> kKeys{"nodes",
                                                  "rate",
                                                  "nic",
                                                  "gpu",
-                                                 "pcie"};
+                                                 "pcie",
+                                                 "interval"};
 
 bool is_text_key(std::string_view key) {
   return key == "dtype" || key == "nic" || key == "gpu" || key == "pcie";
@@ -49,6 +50,12 @@ Status set_option(Evidence& evidence, std::string_view assignment) {
     const auto rate = parse_rate(value);
     if (!rate) return usage_error("--set rate={}: {}", value, rate.error().message);
     value = fmt::format("{}", *rate / 1e9);
+  } else if (key == "interval") {
+    const auto seconds = whole_number(value);
+    if (!seconds || seconds->value <= 0 || seconds->value > 1e7) {
+      return usage_error("--set interval={}: seconds between two counter snapshots, above 0",
+                         value);
+    }
   } else if (!is_text_key(key)) {
     const auto number = whole_number(value);
     if (!number || number->value < 1 || number->value > 1e12) {
