@@ -5,6 +5,7 @@
 // order in which they depend on each other.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -54,6 +55,22 @@ Status check_options(const BufferOptions& o, const cluster::Shape& shape) {
         o.credits,
         peers,
         fabric::kMaxSlots);
+  }
+  if (peers > exec::kMaxPeers) {
+    return usage_error("{} nodes are more than the {} that a descriptor can name",
+                       shape.nodes,
+                       exec::kMaxPeers + 1);
+  }
+  return {};
+}
+
+/// The size of a put has 32 bits, in descriptors and in chunk headers.
+Status check_put_size(const BufferOptions& o, const memory::Layout& layout) {
+  for (const std::size_t bytes : layout.slot_bytes) {
+    if (bytes <= std::numeric_limits<std::uint32_t>::max()) continue;
+    return usage_error("chunk_tokens {} make puts of {}; less than 4 GiB is allowed",
+                       o.chunk_tokens,
+                       format_size(bytes));
   }
   return {};
 }
@@ -120,6 +137,7 @@ struct BufferBuilder {
     SHUNT_TRY(check_options(options, *shape));
     SHUNT_TRY(compare_options(world, options));
     lay_out(*shape);
+    SHUNT_TRY(check_put_size(options, state.view_.layout));
     const std::size_t bytes = state.view_.layout.user + state.options_.heap_bytes;
     auto heap = memory::Heap::create(world, *shape, bytes);
     if (!heap) return Unexpected(std::move(heap).error());

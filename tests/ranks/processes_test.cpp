@@ -18,6 +18,8 @@
 #include "base/clock.hpp"
 #include "base/units.hpp"
 #include "bootstrap/launch.hpp"
+#include "fabric/faulty_fabric.hpp"
+#include "fabric/libfabric_fabric.hpp"
 #include "support/world_run.hpp"
 
 namespace shunt {
@@ -137,6 +139,72 @@ TEST_P(Processes, BuffersComeAndGo) {
   EXPECT_TRUE(outcome->status) << outcome->status.error().to_string();
 }
 
+TEST_P(Processes, TwoBuffersSideBySideWithSeveralBlocks) {
+  const WorldCase c = make_case(GetParam(), 17, 9);
+  const auto outcome = launch(c.world, [&c](World& world) -> Result<std::string> {
+    BufferOptions options = make_options(c);
+    auto one = BufferState::create(world, options);
+    if (!one) return Unexpected(one.error());
+    options.rdma_blocks = 2;
+    options.blocks = 3;
+    options.credits = 1;
+    options.chunk_tokens = 2;
+    auto two = BufferState::create(world, options);
+    if (!two) return Unexpected(two.error());
+    for (int i = 0; i < 15; ++i) {
+      RankRun first(**one, c, true);
+      RankRun second(**two, c, false);
+      SHUNT_TRY(first.start_dispatch(i));
+      SHUNT_TRY(second.round(i + 1));
+      SHUNT_TRY(first.check_dispatch(i));
+      first.run_experts();
+      SHUNT_TRY(first.start_combine());
+      SHUNT_TRY(first.check_combine(i, [](int, int, std::int64_t) { return true; }));
+    }
+    (*one)->close();
+    (*two)->close();
+    return std::string();
+  });
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_TRUE(outcome->status) << outcome->status.error().to_string();
+}
+
+// Loopback keeps the order of puts; networks with adaptive routing do not.
+TEST_P(Processes, DisorderOnTheWireChangesNothing) {
+  const WorldCase c = make_case(GetParam(), 19, 10);
+  const auto outcome = launch(c.world, [&c](World& world) -> Result<std::string> {
+    BufferOptions options = make_options(c);
+    options.chunk_tokens = 3;
+    engine::BufferHooks hooks;
+    hooks.make_fabric = [&](int queue_pairs) -> Result<std::unique_ptr<fabric::Fabric>> {
+      auto inner = fabric::create_libfabric({.qps = queue_pairs});
+      if (!inner) return Unexpected(inner.error());
+      auto faulty = fabric::FaultyFabric::create(std::move(*inner),
+                                                 {.seed = 40U + static_cast<unsigned>(world.rank()),
+                                                  .hold_puts = 5,
+                                                  .hold_arrivals = 7,
+                                                  .hold_completions = 4,
+                                                  .duplicate_arrival = 0.3,
+                                                  .duplicate_completion = 0.3,
+                                                  .refuse_post = 0.2,
+                                                  .storm_posts = 2});
+      if (!faulty) return Unexpected(faulty.error());
+      return std::unique_ptr<fabric::Fabric>(std::move(*faulty));
+    };
+    auto state = BufferState::create(world, options, hooks);
+    if (!state) return Unexpected(state.error());
+    for (int i = 0; i < 12; ++i) SHUNT_TRY(RankRun(**state, c, false).round(i));
+    const bool stale = (*state)->proxy_stats().stale_signals > 0;
+    (*state)->close();
+    return std::string(stale ? "duplicates were seen" : "");
+  });
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  ASSERT_TRUE(outcome->status) << outcome->status.error().to_string();
+  for (const auto& rank : outcome->ranks) {
+    EXPECT_EQ(text_of(rank.result).empty(), GetParam().nodes == 1);
+  }
+}
+
 /// What happens to one rank.
 struct Loss {
   const char* name;
@@ -174,13 +242,16 @@ class SharedPage {
   void* page_;
 };
 
-void end_survivor(const SharedPage& shared, int world) {
-  if (shared->ended.fetch_add(1) + 1 == world - 1) ::kill(shared->victim.load(), SIGKILL);
+void end_survivor(const SharedPage& shared, int world, int signal = SIGKILL) {
+  if (shared->ended.fetch_add(1) + 1 == world - 1) ::kill(shared->victim.load(), signal);
 }
 
 /// Rounds until an error comes, which is returned as text. The victim signals itself in a block of
 /// its sixth round.
-Result<std::string> run_until_lost(World& world, const WorldCase& c, const Loss& loss) {
+Result<std::string> run_until_lost(World& world,
+                                   const WorldCase& c,
+                                   const Loss& loss,
+                                   bool in_time = true) {
   BufferOptions options = make_options(c);
   options.heartbeat_ns = kHeartbeat_ns;
   engine::BufferHooks hooks;
@@ -207,7 +278,7 @@ Result<std::string> run_until_lost(World& world, const WorldCase& c, const Loss&
   (*state)->close();
   state->reset();
   const std::uint64_t closed = now_ns();
-  if (heard - begin > kSoon_ns || closed - heard > kSoon_ns) {
+  if (in_time && (heard - begin > kSoon_ns || closed - heard > kSoon_ns)) {
     return usage_error("the error took {} and closing {}: {}",
                        format_ns(heard - begin),
                        format_ns(closed - heard),
@@ -216,18 +287,22 @@ Result<std::string> run_until_lost(World& world, const WorldCase& c, const Loss&
   return std::string(to_string(status.error().code)) + ": " + status.error().message;
 }
 
+const Loss kKills[] = {{"killed_in_a_node", {"1x4", 1, 4}, 2, SIGKILL},
+                       {"killed_on_a_rail", {"2x1", 2, 1}, 1, SIGKILL},
+                       {"killed_in_2x2", {"2x2", 2, 2}, 3, SIGKILL},
+                       {"killed_in_3x2", {"3x2", 3, 2}, 3, SIGKILL}};
+const Loss kStops[] = {{"stopped_in_a_node", {"1x4", 1, 4}, 1, SIGSTOP},
+                       {"stopped_on_a_rail", {"2x1", 2, 1}, 0, SIGSTOP},
+                       {"stopped_in_2x2", {"2x2", 2, 2}, 0, SIGSTOP},
+                       {"stopped_in_3x2", {"3x2", 3, 2}, 4, SIGSTOP}};
+const auto kName = [](const auto& tested) { return tested.param.name; };
+
 class Lost : public ::testing::TestWithParam<Loss> {};
-INSTANTIATE_TEST_SUITE_P(Losses,
-                         Lost,
-                         ::testing::Values(Loss{"killed_in_a_node", {"1x4", 1, 4}, 2, SIGKILL},
-                                           Loss{"stopped_in_a_node", {"1x4", 1, 4}, 1, SIGSTOP},
-                                           Loss{"killed_on_a_rail", {"2x1", 2, 1}, 1, SIGKILL},
-                                           Loss{"stopped_on_a_rail", {"2x1", 2, 1}, 0, SIGSTOP},
-                                           Loss{"killed_in_2x2", {"2x2", 2, 2}, 3, SIGKILL},
-                                           Loss{"stopped_in_2x2", {"2x2", 2, 2}, 0, SIGSTOP},
-                                           Loss{"killed_in_3x2", {"3x2", 3, 2}, 3, SIGKILL},
-                                           Loss{"stopped_in_3x2", {"3x2", 3, 2}, 4, SIGSTOP}),
-                         [](const auto& tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(Killed, Lost, ::testing::ValuesIn(kKills), kName);
+INSTANTIATE_TEST_SUITE_P(Stopped, Lost, ::testing::ValuesIn(kStops), kName);
+
+class Back : public ::testing::TestWithParam<Loss> {};
+INSTANTIATE_TEST_SUITE_P(Stopped, Back, ::testing::ValuesIn(kStops), kName);
 
 TEST_P(Lost, EveryOtherRankSaysWhoAndEnds) {
   const Loss& loss = GetParam();
@@ -251,6 +326,25 @@ TEST_P(Lost, EveryOtherRankSaysWhoAndEnds) {
                       HasSubstr("was lost")))
         << "rank " << r;
   }
+}
+
+// A rank that comes back after the others have given it up must learn so, and end.
+TEST_P(Back, ALostRankEndsToo) {
+  const Loss& loss = GetParam();
+  const WorldCase c = make_case(loss.shape, 20, 7);
+  const SharedPage shared;
+  const auto outcome = launch(c.world, [&](World& world) -> Result<std::string> {
+    const bool victim = world.rank() == loss.victim;
+    if (victim) shared->victim = ::getpid();
+    auto said = run_until_lost(world, c, loss, !victim);
+    if (!victim) end_survivor(shared, c.world, SIGCONT);
+    return said;
+  });
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_TRUE(outcome->status) << outcome->status.error().to_string();
+  const auto& victim = outcome->ranks[static_cast<std::size_t>(loss.victim)];
+  EXPECT_EQ(victim.signal, 0);
+  EXPECT_THAT(text_of(victim.result), HasSubstr(to_string(ErrorCode::kPeerLost)));
 }
 
 // All operations have ended; a rank is lost before it has said goodbye.

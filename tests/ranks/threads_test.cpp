@@ -368,6 +368,13 @@ TEST(Contract, WrongArgumentsAreNamed) {
   refused([](BufferOptions& o) { o.topk = 0; }, "topk 0");
   refused([](BufferOptions& o) { o.ranks_per_node = 3; }, "1 ranks do not divide into nodes of 3");
   refused([](BufferOptions& o) { o.credits = 0; }, "credits 0");
+  // A put's size has 32 bits.
+  refused(
+      [](BufferOptions& o) {
+        o.hidden = 7168;
+        o.chunk_tokens = 300'000;
+      },
+      "chunk_tokens 300000 make puts of 4.0");
 }
 
 }  // namespace

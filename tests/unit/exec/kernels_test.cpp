@@ -129,7 +129,7 @@ void expect_sum(const Kernels& table, const Rows& rows, std::size_t n, SumTypes 
 
 TEST(Sum, EveryTableGivesTheBitsOfTheFormula) {
   Random random(3);
-  for (const std::size_t n : {8U, 16U, 24U, 120U, 504U, 512U, 520U, 1032U, 2048U, 7168U}) {
+  for (const std::size_t n : {4U, 8U, 16U, 20U, 24U, 120U, 504U, 512U, 520U, 1032U, 2048U, 7168U}) {
     for (const auto& partials : std::vector<std::vector<int>>{
              {1}, {2}, {1, 1}, {3, 1, 2}, {8}, {1, 4, 1, 1, 1, 2, 1, 1, 3}}) {
       for (const DType row : kTypes) {
