@@ -103,6 +103,9 @@ void read_counts(std::string_view text, std::size_t line, Sink& sink) {
       break;
     }
   }
+  if (contains_ci(text, "single node") || contains_ci(text, "single-node")) {
+    sink.config(line, "nodes", "1", Origin::kProse);
+  }
   for (const std::string_view word : {"NICs", "HCAs", "RNICs"}) {
     const std::size_t at = find_word_ci(text, word);
     if (at == kNone) continue;

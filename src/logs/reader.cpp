@@ -33,8 +33,37 @@ Source Sink::source(std::size_t line) const {
   return {file_, at.number, at.text.substr(0, length)};
 }
 
+namespace {
+
+/// No link and no memory moves more; a larger or negative figure is damage, not a measurement.
+constexpr double kMostGbs = 1e5;
+constexpr double kMostUs = 1e12;
+
+void keep_time(std::optional<double>& time) {
+  if (time && !(*time > 0 && *time < kMostUs)) time.reset();
+}
+
+bool plausible(const std::optional<double>& rate) {
+  return !rate || (*rate >= 0 && *rate <= kMostGbs);
+}
+
+}  // namespace
+
 void Sink::add(std::size_t line, Sample sample) {
   claim(line);
+  for (auto* time : {&sample.time_us,
+                     &sample.min_us,
+                     &sample.max_us,
+                     &sample.notify_us,
+                     &sample.send_us,
+                     &sample.recv_us}) {
+    keep_time(*time);
+  }
+  if (sample.bytes && !(*sample.bytes > 0 && *sample.bytes < 1e18)) sample.bytes.reset();
+  if (!plausible(sample.rate_gbs) || (!sample.rate_gbs && !sample.time_us)) {
+    truncated(line, sample.format);
+    return;
+  }
   sample.source = source(line);
   if (!sample.rank) sample.rank = document_.lines[line].rank;
   evidence_.samples.push_back(std::move(sample));
@@ -61,6 +90,11 @@ void Sink::add(std::size_t line, TokenCount count) {
 }
 
 void Sink::add(Sweep sweep) {
+  std::erase_if(sweep.rows, [](SweepRow& row) {
+    for (auto* time : {&row.time_us, &row.in_place_time_us, &row.latency_us}) keep_time(*time);
+    return !plausible(row.rate_gbs) || !plausible(row.bus_gbs) || !plausible(row.peak_gbs) ||
+           !(row.size_bytes >= 0 && row.size_bytes < 1e18);
+  });
   if (!sweep.rows.empty()) evidence_.sweeps.push_back(std::move(sweep));
 }
 

@@ -55,8 +55,8 @@ void read_and_judge(std::string_view bytes) {
   for (const auto& failure : evidence.failures) check_source(failure.source, lines);
   for (const auto& finding : verdict::judge_foreign(evidence)) {
     require(!finding.id.empty() && !finding.sentence.empty(), "finding without words");
-    require(finding.sentence.find("nan") == std::string::npos, "nan in a finding");
-    require(finding.sentence.find("inf ") == std::string::npos, "infinity in a finding");
+    require(finding.sentence.find("nan ") == std::string::npos, finding.sentence.c_str());
+    require(finding.sentence.find("inf ") == std::string::npos, finding.sentence.c_str());
   }
 }
 

@@ -404,8 +404,14 @@ void judge_chunks(const Situation& s, Findings& findings) {
 void judge_posting(const Situation& s, Findings& findings) {
   for (int file = 0; file < static_cast<int>(s.evidence.files.size()); ++file) {
     const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
-    const auto send = s.evidence.number("send_span_us", file);
-    const auto combine = s.evidence.number("combine_span_us", file);
+    // Below a tenth of a microsecond nothing was timed.
+    const auto span = [&](const char* key) {
+      auto value = s.evidence.number(key, file);
+      if (value && !(*value >= 0.1 && *value < 1e12)) value.reset();
+      return value;
+    };
+    const auto send = span("send_span_us");
+    const auto combine = span("combine_span_us");
     if ((!send && !combine) || !shape.tokens || !shape.nodes || shape.nodes->value < 2) continue;
     const double hidden = shape.hidden ? shape.hidden->value : 7168;
     const double topk = shape.topk ? shape.topk->value : 4;

@@ -480,7 +480,8 @@ std::vector<std::pair<double, double>> ratios(const Sweep& a, const Sweep& b) {
   std::vector<std::pair<double, double>> out;
   for (const SweepRow& x : a.rows) {
     for (const SweepRow& y : b.rows) {
-      if (x.size_bytes == y.size_bytes && x.rate_gbs && y.rate_gbs && *y.rate_gbs > 0) {
+      if (x.size_bytes == y.size_bytes && x.rate_gbs && y.rate_gbs && *x.rate_gbs > 0 &&
+          *y.rate_gbs > 0) {
         out.emplace_back(x.size_bytes, *x.rate_gbs / *y.rate_gbs);
       }
     }

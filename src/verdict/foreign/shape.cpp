@@ -39,7 +39,7 @@ std::optional<Known> stated(const Evidence& evidence, std::string_view key, int 
     }
   }
   const auto number = logs::whole_number(first.value);
-  if (!number || number->value <= 0) return std::nullopt;
+  if (!number || number->value <= 0 || number->value > 1e12) return std::nullopt;
   return Known{number->value, describe(first), false};
 }
 
@@ -208,14 +208,14 @@ Rating make_rating(const Evidence& evidence, const Shape& shape, int file) {
           return other->origin == Origin::kProse && other->value != rate->value;
         });
     const auto number = logs::whole_number(rate->value);
-    if (number && number->value > 0 && !conflict) {
+    if (number && number->value > 0.01 && number->value < 1e5 && !conflict) {
       set(number->value, fmt::format("{:g} Gb/s NIC", number->value * 8), *rate);
       return rating;
     }
   }
   if (const ConfigFact* ceiling = evidence.find("ceiling", file)) {
     const auto number = logs::whole_number(ceiling->value);
-    if (number && number->value > 0) {
+    if (number && number->value > 0.01) {
       const auto nominal = logs::smallest_fitting_rate(number->value);
       if (nominal) {
         set(*nominal, fmt::format("{:g} Gb/s NIC", *nominal * 8), *ceiling);
