@@ -89,84 +89,106 @@ void copy_multi(std::byte* const* dst, int count, const std::byte* src, std::siz
   }
 }
 
-constexpr std::size_t kBlock = 512;
+// Elements summed at a time: few enough that accumulators stay in registers, a constant so that the
+// loops below unroll.
+constexpr std::size_t kBlock = 64;
 
-inline void widen(float* out, const std::byte* in, DType type, std::size_t n) {
+template <std::size_t kCount>
+struct Lanes {
+  alignas(64) float v[kCount];
+};
+
+template <std::size_t kCount>
+inline void widen(Lanes<kCount>& out, const std::byte* in, DType type) {
   if (type == DType::kF32) {
-    std::memcpy(out, in, n * sizeof(float));
+    std::memcpy(out.v, in, sizeof(out.v));
     return;
   }
-  std::uint16_t raw[kBlock];
-  std::memcpy(raw, in, n * sizeof(std::uint16_t));
+  alignas(64) std::uint16_t raw[kCount];
+  std::memcpy(raw, in, sizeof(raw));
   if (type == DType::kBF16) {
-    for (std::size_t i = 0; i < n; ++i) out[i] = bf16_to_f32(raw[i]);
+    for (std::size_t i = 0; i < kCount; ++i) out.v[i] = bf16_to_f32(raw[i]);
     return;
   }
-  std::size_t i = 0;
 #if defined(__F16C__)
-  for (; i + 8 <= n; i += 8) {
-    _mm256_storeu_ps(out + i,
-                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(raw + i))));
+  if constexpr (kCount % 8 == 0) {
+    for (std::size_t i = 0; i < kCount; i += 8) {
+      _mm256_storeu_ps(out.v + i,
+                       _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(raw + i))));
+    }
+    return;
   }
 #endif
-  for (; i < n; ++i) out[i] = f16_to_f32(raw[i]);
+  for (std::size_t i = 0; i < kCount; ++i) out.v[i] = f16_to_f32(raw[i]);
 }
 
-inline void narrow(std::byte* out, const float* in, DType type, std::size_t n) {
+template <std::size_t kCount>
+inline void narrow(std::byte* out, const Lanes<kCount>& in, DType type) {
   if (type == DType::kF32) {
-    std::memcpy(out, in, n * sizeof(float));
+    std::memcpy(out, in.v, sizeof(in.v));
     return;
   }
-  std::uint16_t raw[kBlock];
+  alignas(64) std::uint16_t raw[kCount];
   if (type == DType::kBF16) {
-    for (std::size_t i = 0; i < n; ++i) raw[i] = f32_to_bf16(in[i]);
+    for (std::size_t i = 0; i < kCount; ++i) raw[i] = f32_to_bf16(in.v[i]);
   } else {
-    std::size_t i = 0;
 #if defined(__F16C__)
-    for (; i + 8 <= n; i += 8) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(raw + i),
-                       _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+    if constexpr (kCount % 8 == 0) {
+      for (std::size_t i = 0; i < kCount; i += 8) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(raw + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(in.v + i), _MM_FROUND_TO_NEAREST_INT));
+      }
+      std::memcpy(out, raw, sizeof(raw));
+      return;
     }
 #endif
-    for (; i < n; ++i) raw[i] = f32_to_f16(in[i]);
+    for (std::size_t i = 0; i < kCount; ++i) raw[i] = f32_to_f16(in.v[i]);
   }
-  std::memcpy(out, raw, n * sizeof(std::uint16_t));
+  std::memcpy(out, raw, sizeof(raw));
 }
 
-inline void round_to(float* values, DType type, std::size_t n) {
-  if (type == DType::kF32) return;
-  std::byte raw[kBlock * sizeof(std::uint16_t)];
-  narrow(raw, values, type, n);
-  widen(values, raw, type, n);
+template <std::size_t kCount>
+inline void round_to(Lanes<kCount>& values, DType type) {
+  if (type == DType::kBF16) {
+    for (float& value : values.v) value = bf16_to_f32(f32_to_bf16(value));
+  } else if (type == DType::kF16) {
+    std::byte raw[kCount * sizeof(std::uint16_t)];
+    narrow(raw, values, type);
+    widen(values, raw, type);
+  }
 }
 
-/// One block of one sum; n ≤ kBlock.
-void sum_block(float* total,
-               std::span<const SumTerm> terms,
-               std::size_t at,
-               std::size_t n,
-               DType partial_type) {
-  alignas(64) float partial[kBlock];
-  alignas(64) float term[kBlock];
+/// kCount elements of one sum, from element `at` on.
+template <std::size_t kCount>
+inline void sum_block(std::byte* dst,
+                      std::span<const SumTerm> terms,
+                      std::size_t at,
+                      SumTypes types) {
+  Lanes<kCount> total{};
+  Lanes<kCount> partial;
+  Lanes<kCount> term;
   bool first_partial = true;
   bool first_term = true;
   for (const SumTerm& t : terms) {
-    float* into = first_term ? partial : term;
-    widen(into, t.data + at * size_of(t.type), t.type, n);
-    if (!first_term) {
-      for (std::size_t i = 0; i < n; ++i) partial[i] += term[i];
+    const std::byte* from = t.data + at * size_of(t.type);
+    if (first_term) {
+      widen(partial, from, t.type);
+    } else {
+      widen(term, from, t.type);
+      for (std::size_t i = 0; i < kCount; ++i) partial.v[i] += term.v[i];
     }
     first_term = false;
     if (!t.ends_partial) continue;
-    round_to(partial, partial_type, n);
+    round_to(partial, types.partial);
     if (first_partial) {
-      std::memcpy(total, partial, n * sizeof(float));
+      total = partial;
     } else {
-      for (std::size_t i = 0; i < n; ++i) total[i] += partial[i];
+      for (std::size_t i = 0; i < kCount; ++i) total.v[i] += partial.v[i];
     }
     first_partial = false;
     first_term = true;
   }
+  narrow(dst + at * size_of(types.output), total, types.output);
 }
 
 void sum(std::byte* dst, std::span<const SumTerm> terms, std::size_t elements, SumTypes types) {
@@ -174,12 +196,10 @@ void sum(std::byte* dst, std::span<const SumTerm> terms, std::size_t elements, S
     std::memset(dst, 0, elements * size_of(types.output));
     return;
   }
-  alignas(64) float total[kBlock];
-  for (std::size_t at = 0; at < elements; at += kBlock) {
-    const std::size_t n = elements - at < kBlock ? elements - at : kBlock;
-    sum_block(total, terms, at, n, types.partial);
-    narrow(dst + at * size_of(types.output), total, types.output, n);
-  }
+  std::size_t at = 0;
+  for (; at + kBlock <= elements; at += kBlock) sum_block<kBlock>(dst, terms, at, types);
+  for (; at + 8 <= elements; at += 8) sum_block<8>(dst, terms, at, types);
+  for (; at < elements; ++at) sum_block<1>(dst, terms, at, types);
 }
 
 }  // namespace
