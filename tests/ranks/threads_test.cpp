@@ -252,6 +252,23 @@ TEST(Flight, ManyRoundsWithRandomDelaysAndNoBarrier) {
   ASSERT_TRUE(status) << status.error().to_string();
 }
 
+// The circle of tests/model/combine_order_test.cpp: closed by proxies that serve one peer at a
+// time.
+TEST(Flight, ThreeNodesThatCouldWaitForEachOther) {
+  WorldCase c;
+  c.world = 3;
+  c.experts = 3;
+  c.ids = {{1, 2, 2, 2}, {2, 0, 0, 0}, {0, 1, 1, 1}};
+  Rules setup;
+  setup.rounds = 20;
+  setup.tune = [](BufferOptions& o) { o.chunk_tokens = o.credits = 1; };
+  for (int turned = 0; turned < 2; ++turned) {
+    const Status status = run_rounds(c, setup);
+    ASSERT_TRUE(status) << status.error().to_string();
+    c.ids = {{2, 1, 1, 1}, {0, 2, 2, 2}, {1, 0, 0, 0}};
+  }
+}
+
 TEST(Flight, TwoHandlesAtOnce) {
   const WorldCase a = two_by_two(50, 21);
   WorldCase b = two_by_two(33, 22);
