@@ -97,13 +97,13 @@ TEST(Mutation, EveryPrefixOfAnInputIsReadable) {
 }
 
 TEST(Mutation, HugeLinesAndManyLinesTakeLinearTime) {
-  fuzz::read_and_judge(std::string(2'000'000, '['));
-  fuzz::read_and_judge(std::string(2'000'000, '9'));
+  fuzz::read_and_judge(std::string(200'000, '['));
+  fuzz::read_and_judge(std::string(200'000, '9'));
   std::string tags;
-  for (int i = 0; i < 20000; ++i) tags += "[1,0]<stdout>:[tuning] SMs 24, NVL chunk 8";
+  for (int i = 0; i < 3000; ++i) tags += "[1,0]<stdout>:[tuning] SMs 24, NVL chunk 8";
   fuzz::read_and_judge(tags);
   std::string keys;
-  for (int i = 0; i < 20000; ++i) keys += "KEY_" + std::to_string(i) + "=1\n";
+  for (int i = 0; i < 3000; ++i) keys += "KEY_" + std::to_string(i) + "=1\n";
   fuzz::read_and_judge(keys);
 }
 
