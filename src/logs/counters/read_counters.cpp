@@ -148,16 +148,21 @@ class CounterReader {
 
   /// One past the last line of a run of "name value" lines that holds a counter we know; `at` if
   /// there is no such run. Blank lines and single strangers end it.
-  std::size_t run_end(std::size_t at) const {
+  std::size_t run_end(std::size_t at) {
+    const bool announced = !tool_.empty();
+    // A run without counters stays one without its first lines: looked at once, not once a line.
+    if (at < barren_end_ && announced == barren_announced_) return at;
     bool known = false;
-    bool announced = !tool_.empty();
     std::size_t end = at;
     for (; end < document_.lines.size(); ++end) {
       const auto value = value_at(end);
       if (!value) break;
       known = known || find_signal(value->name) != nullptr || (announced && !value->device.empty());
     }
-    return known ? end : at;
+    if (known) return end;
+    barren_end_ = end;
+    barren_announced_ = announced;
+    return at;
   }
 
   std::optional<NamedValue> value_at(std::size_t at) const {
@@ -300,6 +305,8 @@ class CounterReader {
     seconds_columns_.clear();
   }
 
+  std::size_t barren_end_ = 0;  // Lines before it belong to a run that holds no counter.
+  bool barren_announced_ = false;
   const Document& document_;
   Sink& sink_;
   std::string tool_;
