@@ -347,8 +347,11 @@ Result<BenchJob> BenchJob::create(const BenchOptions& options) {
     if (!rate) return Unexpected(std::move(rate).error());
     job.link_rate = *rate;
   }
-  if (auto slow = parse_slow_rank(options.slow_rank); !slow) {
-    return Unexpected(std::move(slow).error());
+  const auto slow = parse_slow_rank(options.slow_rank);
+  if (!slow) return Unexpected(slow.error());
+  if (slow->rank >= options.ranks) {
+    return usage_error(
+        "--slow-rank {} is not in this world of ranks 0 to {}", slow->rank, options.ranks - 1);
   }
   if (auto faults = fabric::parse_faults(options.faults); !faults) {
     return Unexpected(std::move(faults).error());

@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The verb bench from outside: what it refuses, what it leaves behind, what it finds.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "support/command.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace shunt {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using testing::run_command;
+using ::testing::StartsWith;
+using testing::TemporaryDirectory;
+
+/// Runs bench with a TMPDIR of its own, which must be empty again afterwards.
+class Bench : public ::testing::Test {
+ protected:
+  Outcome bench(const std::string& arguments, const std::string& before = "") const {
+    const Outcome outcome = run_command(fmt::format(
+        "{} env TMPDIR={} {} bench {}", before, scratch_.path(), SHUNT_PROGRAM, arguments));
+    EXPECT_TRUE(fs::is_empty(scratch_.path())) << "bench " << arguments << " left files behind";
+    return outcome;
+  }
+
+  void expect_refused(const std::string& arguments, int status, const std::string& about) const {
+    const Outcome outcome = bench(arguments);
+    EXPECT_EQ(outcome.status, status) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_THAT(outcome.err, StartsWith("shunt: ")) << arguments;
+    EXPECT_THAT(outcome.err, HasSubstr(about)) << arguments;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+
+  [[nodiscard]] json measured(const std::string& arguments) const {
+    const Outcome outcome = bench(arguments + " --json");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    json report = json::parse(outcome.out, nullptr, false);
+    EXPECT_TRUE(report.is_object()) << outcome.out;
+    return report;
+  }
+
+  TemporaryDirectory scratch_;
+  TemporaryDirectory elsewhere_;
+};
+
+std::vector<std::string> finding_ids(const json& report) {
+  std::vector<std::string> ids;
+  for (const json& finding : report.at("findings")) ids.push_back(finding.at("id"));
+  return ids;
+}
+
+const json& rows(const json& report, const std::string& table) {
+  static const json none = json::array();
+  for (const json& one : report.at("tables")) {
+    if (one.at("id") == table) return one.at("rows");
+  }
+  ADD_FAILURE() << "no table " << table;
+  return none;
+}
+
+TEST_F(Bench, RefusesWhatIsNotAllowedInOneLine) {
+  expect_refused("--speed 3", 2, "--speed");
+  expect_refused("--hidden 7", 2, "--hidden 7 of bf16 makes rows of 14 bytes");
+  expect_refused("--ranks 3 --nodes 2", 2, "--ranks 3 does not divide into --nodes 2");
+  expect_refused("--nodes 0", 2, "--nodes 0");
+  expect_refused("--experts 3", 2, "--experts 3 do not divide over 4 ranks");
+  expect_refused("--topk 300", 2, "there are 256");
+  expect_refused("--tokens -1", 2, "--tokens -1");
+  expect_refused("--iters 0", 2, "--iters 0");
+  expect_refused("--dtype int8", 2, "'int8'");
+  expect_refused("--check --warmup 0", 2, "--warmup 1");
+  expect_refused("--faults bogus", 2, "'bogus'");
+  expect_refused("--fail-on sometimes", 2, "--fail-on");
+  expect_refused("--chunk 0", 2, "at least 1");
+  expect_refused("--credits 0 --tokens 8", 2, "at least 1");
+}
+
+TEST_F(Bench, RefusesRatesThatAreNone) {
+  for (const char* rate : {"fast", "0Gbit", "-3Gbit", "12", "nan", "1Gbit/"}) {
+    expect_refused(fmt::format("--emulate-link={}", rate), 2, fmt::format("'{}'", rate));
+    expect_refused(fmt::format("--link-rate={}", rate), 2, fmt::format("'{}'", rate));
+  }
+  expect_refused("--emulate-link 1Gbit --nodes 1", 2, "one node has no link");
+}
+
+TEST_F(Bench, RefusesRoutingsAndSlowRanksThatAreNone) {
+  expect_refused("--routing sideways", 2, "'sideways'");
+  expect_refused("--routing file:" + elsewhere_.file("none.npy"), 3, "none.npy");
+  testing::spill(elsewhere_.file("bad.npy"), "no numbers");
+  expect_refused("--routing file:" + elsewhere_.file("bad.npy"), 3, "bad.npy");
+  expect_refused("--slow-rank 1", 2, "RANK:MILLISECONDS");
+  expect_refused("--slow-rank 4:30", 2, "ranks 0 to 3");
+}
+
+TEST_F(Bench, AMissingProviderIsNamedWithThoseThatAreThere) {
+  expect_refused("--nodes 2 --ranks 2 --tokens 8 --provider nosuch", 4, "nosuch");
+}
+
+TEST_F(Bench, LeavesAForeignDirectoryAlone) {
+  const std::string out = elsewhere_.path();
+  testing::spill(out + "/thesis.txt", "years of work");
+  expect_refused("--ranks 2 --nodes 1 --force --out " + out, 2, "thesis.txt");
+  EXPECT_EQ(testing::slurp(out + "/thesis.txt"), "years of work");
+  EXPECT_EQ(std::distance(fs::directory_iterator(out), fs::directory_iterator()), 1);
+}
+
+TEST_F(Bench, WithoutRootAnEmulatedLinkSaysWhatItNeeds) {
+  std::string drop;
+  if (::geteuid() == 0) {
+    drop = "setpriv --reuid 65534 --regid 65534 --clear-groups --";
+    const std::string trial = fmt::format("{} {} --version", drop, SHUNT_PROGRAM);
+    if (run_command(trial).status != 0) {
+      GTEST_SKIP() << "root cannot be dropped, or nobody cannot reach the program";
+    }
+  }
+  const Outcome outcome = bench("--nodes 2 --ranks 2 --emulate-link 1Gbit", drop);
+  EXPECT_EQ(outcome.status, 4);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("run as root"));
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+TEST_F(Bench, ACheckedRunPassesAndSaysSo) {
+  const std::string out = elsewhere_.file("run");
+  const json report = measured(
+      "--nodes 2 --ranks 4 --tokens 32 --hidden 64 --iters 2 --warmup 1 --check --out " + out);
+  EXPECT_EQ(report.at("schema"), "shunt.report/1");
+  EXPECT_TRUE(report.at("findings").is_array());
+  EXPECT_THAT(finding_ids(report), Not(Contains("wrong-data")));
+  EXPECT_EQ(report.at("ledger").at("tokens"), 128);
+  EXPECT_EQ(report.at("dropped_records"), 0);
+  EXPECT_EQ(rows(report, "links").size(), 4U) << "two directions, dispatch and combine";
+  const json run = json::parse(testing::slurp(out + "/run.json"));
+  EXPECT_EQ(run.at("finished"), true);
+  const json& correctness = run.at("correctness");
+  EXPECT_EQ(correctness.at("checked"), true);
+  EXPECT_EQ(correctness.at("dispatch_rows"), report.at("ledger").at("rank_copies"));
+  EXPECT_EQ(correctness.at("dispatch_mismatches"), 0);
+  EXPECT_EQ(correctness.at("combine_mismatches"), 0);
+  // The run stays, and a second one does not overwrite it unasked.
+  expect_refused("--ranks 2 --nodes 1 --out " + out, 2, "--force");
+}
+
+TEST_F(Bench, ASlowRankIsNamed) {
+  const json report =
+      measured("--nodes 2 --ranks 4 --tokens 64 --hidden 64 --iters 4 --slow-rank 1:60");
+  bool named = false;
+  for (const json& finding : report.at("findings")) {
+    const std::string id = finding.at("id");
+    const std::string sentence = finding.at("sentence");
+    named |= (id == "skew" || id == "slow-rank") && sentence.find("rank 1 ") != std::string::npos;
+  }
+  EXPECT_TRUE(named) << report.at("findings").dump(1);
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::ifstream list(fmt::format("/proc/{0}/task/{0}/children", parent));
+  std::vector<pid_t> children;
+  for (pid_t child = 0; list >> child;) children.push_back(child);
+  return children;
+}
+
+TEST_F(Bench, ARankThatIsKilledIsNamedAndEndsTheRun) {
+  if (!fs::exists("/proc/self/task/" + std::to_string(::getpid()) + "/children")) {
+    GTEST_SKIP() << "this kernel does not list children";
+  }
+  const std::string out = elsewhere_.file("run");
+  const std::string err = elsewhere_.file("err");
+  const pid_t launcher = ::fork();
+  ASSERT_GE(launcher, 0);
+  if (launcher == 0) {
+    if (std::freopen(err.c_str(), "w", stderr) == nullptr) ::_exit(99);
+    ::execl(SHUNT_PROGRAM,
+            SHUNT_PROGRAM,
+            "bench",
+            "--nodes",
+            "2",
+            "--ranks",
+            "4",
+            "--tokens",
+            "16",
+            "--hidden",
+            "64",
+            "--iters",
+            "20000",
+            "--out",
+            out.c_str(),
+            nullptr);
+    ::_exit(99);
+  }
+  // In mid-run: all ranks have drained records of operations.
+  const auto running = [&] {
+    std::error_code none;
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto size = fs::file_size(fmt::format("{}/rank-{:05}.rec", out, rank), none);
+      if (none || size < 4096) return false;
+    }
+    return true;
+  };
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!running() && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::yield();
+  }
+  const std::vector<pid_t> ranks = children_of(launcher);
+  EXPECT_EQ(ranks.size(), 4U);
+  ::kill(ranks.size() == 4 ? ranks[2] : launcher, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(::waitpid(launcher, &status, 0), launcher);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_THAT(testing::slurp(err), HasSubstr("rank 2: killed by signal 9"));
+  for (const pid_t rank : ranks) EXPECT_NE(::kill(rank, 0), 0) << "rank " << rank << " lives on";
+}
+
+/// With links of a known rate, in network namespaces.
+class EmulatedBench : public Bench {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root to create network namespaces";
+    const Outcome trial =
+        bench("--nodes 2 --ranks 2 --emulate-link 1Gbit --tokens 1 --hidden 64 --iters 1");
+    if (trial.status == 4) GTEST_SKIP() << trial.err;
+  }
+};
+
+TEST_F(EmulatedBench, ALargeBatchFillsTheLinkAndTheCounterAgrees) {
+  const json report = measured(
+      "--nodes 2 --ranks 4 --emulate-link 100Mbit --tokens 256 --hidden 1024 --iters 4 --warmup 1 "
+      "--check");
+  EXPECT_THAT(finding_ids(report), Contains("saturated"));
+  EXPECT_THAT(finding_ids(report), Not(Contains("small-messages")));
+  for (const json& link : rows(report, "links")) {
+    EXPECT_GE(link.at("utilisation_share").get<double>(), 0.9) << link.dump();
+    EXPECT_LE(link.at("utilisation_share").get<double>(), 1.0) << link.dump();
+  }
+  EXPECT_EQ(rows(report, "counters").size(), 2U);
+  for (const json& counter : rows(report, "counters")) {
+    EXPECT_LE(std::abs(counter.at("difference_share").get<double>()), 0.02) << counter.dump();
+  }
+}
+
+TEST_F(EmulatedBench, ATinyBatchIsToldApartFromAFullLink) {
+  const json report = measured(
+      "--nodes 2 --ranks 4 --emulate-link 100Mbit --tokens 2 --hidden 1024 --iters 4 --warmup 1");
+  EXPECT_THAT(finding_ids(report), Contains("small-messages"));
+  EXPECT_THAT(finding_ids(report), Not(Contains("saturated")));
+}
+
+}  // namespace
+}  // namespace shunt
