@@ -40,11 +40,12 @@ function(shunt_library name)
   target_link_libraries(shunt_${name} ${scope} ${ARG_LINK})
 endfunction()
 
-# shunt_test(<folder> SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program, with
-# each of its tests registered with ctest. Labels: cpu (the default) runs everywhere; threads runs
-# under tsan too; gpu, multigpu and rdma need that hardware; long is left out of CI.
+# shunt_test(<folder> SOURCES ... LINK ... [LABELS ...] [TIMEOUT s] [SERIAL]): one GoogleTest program,
+# with each of its tests registered with ctest; SERIAL runs them beside no other test. Labels: cpu
+# (the default) runs everywhere; threads runs under tsan too; gpu, multigpu and rdma need that
+# hardware; long is left out of CI.
 function(shunt_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS cpu)
   endif()
@@ -56,7 +57,7 @@ function(shunt_test name)
   target_link_libraries(test_${name} PRIVATE shunt_options ${ARG_LINK} GTest::gtest
                                              GTest::gtest_main GTest::gmock)
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL})
   # tests_<label> builds the programs of one label: a preset that runs only those builds only those.
   foreach(label IN LISTS ARG_LABELS)
     if(NOT TARGET tests_${label})

@@ -110,7 +110,7 @@ TEST_F(Bench, RefusesRoutingsAndSlowRanksThatAreNone) {
   expect_refused("--routing sideways", 2, "'sideways'");
   expect_refused("--routing file:" + elsewhere_.file("none.npy"), 3, "none.npy");
   testing::spill(elsewhere_.file("bad.npy"), "no numbers");
-  expect_refused("--routing file:" + elsewhere_.file("bad.npy"), 3, "bad.npy");
+  expect_refused("--routing file:" + elsewhere_.file("bad.npy"), 2, "bad.npy");
   expect_refused("--slow-rank 1", 2, "RANK:MILLISECONDS");
   expect_refused("--slow-rank 4:30", 2, "ranks 0 to 3");
 }

@@ -16,7 +16,7 @@ endfunction()
 
 function(run_consumer program)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${prefix}/${LIBDIR} ${program})
-  if(NOT output MATCHES "^shunt: ")
+  if(NOT output MATCHES "^shunt: fp32, sum 1.5\n")
     message(FATAL_ERROR "${program} printed: ${output}")
   endif()
 endfunction()
