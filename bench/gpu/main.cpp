@@ -119,6 +119,15 @@ Spread spread_of(std::vector<double> values) {
   return {at(0.1), at(0.5), at(0.9)};
 }
 
+/// Median of each rank: tells one slow rank from all.
+json medians(const std::vector<json>& ranks, std::size_t timing, const char* what) {
+  json values = json::array();
+  for (const json& rank : ranks) {
+    values.push_back(spread_of(rank["timings"][timing][what].get<std::vector<double>>()).median);
+  }
+  return values;
+}
+
 /// Per iteration the slowest rank.
 Spread slowest(const std::vector<json>& ranks, std::size_t timing, const char* what) {
   std::vector<double> most = ranks[0]["timings"][timing][what].get<std::vector<double>>();
@@ -170,6 +179,7 @@ json report_row(const std::vector<json>& ranks, std::size_t timing, const char* 
           {"operation_p10_us", operation.low},
           {"operation_p90_us", operation.high},
           {"ratio_to_floor", operation.median / floor},
+          {"rank_medians_us", medians(ranks, timing, what)},
           {"wrong_elements", wrong}};
 }
 
