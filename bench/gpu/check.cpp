@@ -37,6 +37,7 @@ struct Case {
   bool delays = false;
   int blocks = 3;
   int warps = 4;
+  int row_warps = 1;
 };
 
 std::vector<Case> cases() {
@@ -62,12 +63,22 @@ std::vector<Case> cases() {
     c.topk = 8;
     c.blocks = 8;
     c.warps = 32;
+    c.row_warps = 4;
   });
-  add("one vector per row", [](Case& c) { c.hidden = 8; });
+  add("one vector per row", [](Case& c) {
+    c.hidden = 8;
+    c.row_warps = 2;
+  });
+  add("rows that slices do not divide", [](Case& c) {
+    c.hidden = 1032;
+    c.warps = 12;
+    c.row_warps = 3;
+  });
   add("fp16", [](Case& c) { c.dtype = c.wire = DType::kF16; });
   add("fp32", [](Case& c) {
     c.dtype = c.wire = DType::kF32;
     c.hidden = 260;
+    c.row_warps = 2;
   });
   add("bf16 rows, fp32 partials", [](Case& c) { c.wire = DType::kF32; });
   add("fp32 rows, bf16 partials", [](Case& c) { c.dtype = DType::kF32; });
@@ -316,7 +327,7 @@ class Rank {
   memory::cuda::DeviceMemory sums_;
 };
 
-BufferOptions options_of(const Case& c, const WorldCase& w) {
+BufferOptions options_of(const WorldCase& w) {
   BufferOptions o;
   o.ranks_per_node = w.ranks_per_node;
   o.experts = w.experts;
@@ -324,7 +335,6 @@ BufferOptions options_of(const Case& c, const WorldCase& w) {
   o.hidden = w.hidden;
   o.dtype = w.dtype;
   o.wire_dtype = w.wire;
-  o.blocks = c.blocks;
   o.heap_bytes = std::size_t{64} << 20;
   o.deadline_ns = 10'000'000'000;
   return o;
@@ -362,9 +372,9 @@ Status run_absence(bootstrap::World& world) {
   Case c;
   c.name = "a rank stays away";
   const WorldCase w = world_case(c, world.size(), 7);
-  BufferOptions options = options_of(c, w);
+  BufferOptions options = options_of(w);
   options.deadline_ns = 300'000'000;
-  auto buffer = Buffer::create(world, options, c.warps);
+  auto buffer = Buffer::create(world, options, {c.blocks, c.warps, c.row_warps});
   if (!buffer) return Unexpected(std::move(buffer).error());
   Status status;
   if (world.rank() != world.size() - 1) {
@@ -391,7 +401,7 @@ Result<std::vector<std::string>> run_checks(bootstrap::World& world) {
   for (const Case& c : cases()) {
     const WorldCase first = world_case(c, world.size(), seed++);
     const WorldCase second = world_case(c, world.size(), seed++);
-    auto buffer = Buffer::create(world, options_of(c, first), c.warps);
+    auto buffer = Buffer::create(world, options_of(first), {c.blocks, c.warps, c.row_warps});
     if (!buffer) return Unexpected(std::move(buffer).error());
     SHUNT_TRY(run_case(**buffer, c, first, second));
     SHUNT_TRY(world.barrier());

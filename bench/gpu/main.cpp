@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +30,8 @@ using nlohmann::json;
 struct Options {
   std::vector<int> ranks = {4, 8};
   std::vector<int> blocks = {16, 32};
-  std::vector<int> warps = {32};
+  std::vector<int> warps = {16};
+  std::vector<int> row_warps = {0};
   bool check = true;
   bool time = true;
   TimingOptions timing;
@@ -40,6 +42,16 @@ std::vector<std::byte> to_bytes(const json& value) {
   const std::string text = value.dump();
   const auto* data = reinterpret_cast<const std::byte*>(text.data());
   return {data, data + text.size()};
+}
+
+std::vector<std::pair<int, int>> shapes_of(const Options& options) {
+  std::vector<std::pair<int, int>> shapes;
+  for (const int warps : options.warps) {
+    for (const int row_warps : options.row_warps) {
+      if (row_warps == 0 || warps % row_warps == 0) shapes.emplace_back(warps, row_warps);
+    }
+  }
+  return shapes;
 }
 
 Result<json> rank_main(bootstrap::World& world, const Options& options) {
@@ -63,15 +75,17 @@ Result<json> rank_main(bootstrap::World& world, const Options& options) {
   out["timings"] = json::array();
   if (!options.time) return out;
   for (const int blocks : options.blocks) {
-    for (const int warps : options.warps) {
+    for (const auto& [warps, row_warps] : shapes_of(options)) {
       if (blocks * warps * world.size() > properties.multiProcessorCount * 32) continue;
       TimingOptions timing = options.timing;
       timing.blocks = blocks;
       timing.warps = warps;
+      timing.row_warps = row_warps;
       auto samples = run_timing(world, timing);
       if (!samples) return Unexpected(std::move(samples).error());
       out["timings"].push_back({{"blocks", blocks},
                                 {"warps", warps},
+                                {"row_warps", row_warps},
                                 {"dispatch", samples->dispatch},
                                 {"combine", samples->combine},
                                 {"copy_mix", samples->copy_mix},
@@ -153,11 +167,13 @@ json report_row(const std::vector<json>& ranks, std::size_t timing, const char* 
   const double memory = bytes / first["memory"].get<double>();
   const double floor = std::max(memory, copy.median);
   fmt::print(
-      "{:>5} {:>6} {:>5} {:<9} {:>7.2f} {:>9.0f} {:>9.0f} {:>9.0f} {:>7.0f}-{:<7.0f} {:>5.2f} "
+      "{:>5} {:>6} {:>5} {:>4} {:<9} {:>7.2f} {:>9.0f} {:>9.0f} {:>9.0f} {:>7.0f}-{:<7.0f} "
+      "{:>5.2f} "
       "{:>5.2f} {}\n",
       ranks.size(),
       first["blocks"].get<int>(),
       first["warps"].get<int>(),
+      first["row_warps"].get<int>(),
       what,
       bytes / 1e9,
       memory,
@@ -171,6 +187,7 @@ json report_row(const std::vector<json>& ranks, std::size_t timing, const char* 
   return {{"ranks", ranks.size()},
           {"blocks", first["blocks"]},
           {"warps", first["warps"]},
+          {"row_warps", first["row_warps"]},
           {"operation", what},
           {"bytes", bytes},
           {"memory_floor_us", memory},
@@ -202,7 +219,7 @@ Status run(const Options& options) {
     }
     if (!first["timings"].empty()) {
       fmt::print(
-          "ranks blocks warps operation GB moved memory us  copy us   operation us (p10-p90)"
+          "ranks blocks warps /row operation GB moved memory us  copy us   operation us (p10-p90)"
           "  /floor /memory\n");
     }
     for (std::size_t t = 0; t < first["timings"].size(); ++t) {
@@ -234,6 +251,9 @@ int main(int argc, char** argv) {
   app.add_option("--ranks", options.ranks, "Worlds to run, in ranks (one process each)");
   app.add_option("--sms", options.blocks, "Blocks per rank, each filling one multiprocessor");
   app.add_option("--warps", options.warps, "Warps per block, 1 to 32");
+  app.add_option("--row-warps",
+                 options.row_warps,
+                 "Warps that share a row; 0: chosen by the number of tokens");
   app.add_option("--tokens", options.timing.tokens, "Tokens per rank");
   app.add_option("--hidden", options.timing.hidden, "Elements per row, bf16");
   app.add_option("--topk", options.timing.topk, "Experts per token");

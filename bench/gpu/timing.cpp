@@ -106,12 +106,11 @@ class Bench {
     b.experts = o_.experts;
     b.topk = o_.topk;
     b.hidden = o_.hidden;
-    b.blocks = o_.blocks;
     // Room for every row that this rank could get if each token of the world came here once.
     capacity_ = o_.tokens * world_.size();
     b.heap_bytes =
         static_cast<std::size_t>(capacity_) * (row_bytes() + 256) + (std::size_t{4} << 20);
-    auto buffer = Buffer::create(world_, b, o_.warps);
+    auto buffer = Buffer::create(world_, b, {o_.blocks, o_.warps, o_.row_warps});
     if (!buffer) return Unexpected(std::move(buffer).error());
     buffer_ = std::move(*buffer);
     auto routing = routing::generate({}, o_.tokens, o_.topk, o_.experts, 1, world_.rank());

@@ -20,7 +20,8 @@ struct TimingOptions {
   int topk = 8;
   int experts = 256;
   int blocks = 16;
-  int warps = 32;
+  int warps = 16;
+  int row_warps = 0;
   int iterations = 40;
   bool verify = true;
 };

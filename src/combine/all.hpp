@@ -14,6 +14,7 @@ template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool add_partial(Exec& exec,
                                             const CombineArgs& args,
                                             const plan::NodeCopy& copy,
+                                            std::uint64_t first,
                                             exec::SumTerm* term) {
   const exec::RankView& rank = exec.rank();
   const int peer = rank.shape.peer_index(rank.node, copy.node);
@@ -35,7 +36,8 @@ template <exec::Executor Exec>
   }
   if (!exec.warp_leader()) return true;
   *term = {slot + sizeof(ChunkHeader) +
-               static_cast<std::uint64_t>(copy.record % args.chunk_tokens) * args.wire_stride,
+               static_cast<std::uint64_t>(copy.record % args.chunk_tokens) * args.wire_stride +
+               first * size_of(args.types.partial),
            args.types.partial,
            true};
   return true;
@@ -62,13 +64,17 @@ SHUNT_DEVICE void release_partials(Exec& exec, const CombineArgs& args, std::int
   }
 }
 
-/// Sums one token over its node copies, ascending. False once the operation has failed.
+/// Sums one warp's slice of one token over its node copies, ascending. False once the operation has
+/// failed.
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool sum_token(Exec& exec,
                                           const CombineArgs& args,
                                           std::int64_t token,
-                                          exec::SumTerm* terms) {
+                                          exec::SumTerm* terms,
+                                          const exec::RowShare& share) {
   const exec::RankView& rank = exec.rank();
+  // Whole accesses of a warp in every type: 32 lanes of at most 8 elements.
+  const exec::Slice slice = exec::slice_of(share, args.hidden, 256);
   int used = 0;
   for (std::int64_t c = args.copies_begin[token]; c < args.copies_begin[token + 1]; ++c) {
     const plan::NodeCopy& copy = args.copies[c];
@@ -77,15 +83,17 @@ template <exec::Executor Exec>
                             args,
                             args.own_rows + static_cast<std::int64_t>(copy.record) * args.fanout,
                             args.maps.row_base + rank.node * rank.shape.ranks_per_node,
+                            slice.begin,
                             terms + used);
-    } else if (!exec.warp_agree(add_partial(exec, args, copy, terms + used++))) {
+    } else if (!exec.warp_agree(add_partial(exec, args, copy, slice.begin, terms + used++))) {
       return false;
     }
   }
   const std::uint64_t out_bytes = args.hidden * size_of(args.types.output);
-  exec.sum(args.output + static_cast<std::uint64_t>(token) * out_bytes,
+  exec.sum(args.output + static_cast<std::uint64_t>(token) * out_bytes +
+               slice.begin * size_of(args.types.output),
            {terms, static_cast<std::size_t>(used)},
-           args.hidden,
+           slice.count,
            args.types);
   return true;
 }
@@ -114,7 +122,7 @@ SHUNT_DEVICE void combine_all(Exec& exec, const CombineArgs& args) {
        t < args.tokens;
        t += stride) {
     if (!has_remote(args, rank.node, t)) continue;
-    summed = sum_token(exec, args, t, terms);
+    summed = sum_token(exec, args, t, terms, {});
     if (!summed) break;
     if (exec.warp_leader()) release_partials(exec, args, t);
     phase.add_bytes(args.hidden * size_of(args.types.output));

@@ -44,7 +44,7 @@ SHUNT_DEVICE std::uint32_t reduce_chunk(
                        static_cast<int>(chunk)},
                       record::SpanKind::kReduce);
   for (std::int32_t i = exec.warp(); i < records; i += exec.warps()) {
-    const int count = add_node_rows(exec, args, refs + i * args.fanout, nullptr, terms);
+    const int count = add_node_rows(exec, args, refs + i * args.fanout, nullptr, 0, terms);
     exec.sum(slot + sizeof(ChunkHeader) + static_cast<std::uint64_t>(i) * args.wire_stride,
              {terms, static_cast<std::size_t>(count)},
              args.hidden,

@@ -58,12 +58,10 @@ SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
     exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
     exec::SpanScope sum(exec, site, record::SpanKind::kReduce);
     exec::SumTerm* terms = my_terms(exec, args, Region::kIntra);
-    const std::int64_t stride = static_cast<std::int64_t>(exec.blocks()) * exec.warps();
-    for (std::int64_t t = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
-         t < args.tokens;
-         t += stride) {
+    const exec::RowShare share = exec::share_rows(exec);
+    for (std::int64_t t = share.first; t < args.tokens; t += share.stride) {
       if (has_remote(args, rank.node, t)) continue;
-      summed = sum_token(exec, args, t, terms);
+      summed = sum_token(exec, args, t, terms, share);
       if (!summed) break;
       sum.add_bytes(args.hidden * size_of(args.types.output));
     }

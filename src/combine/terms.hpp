@@ -22,12 +22,14 @@ template <exec::Executor Exec>
 }
 
 /// Appends the rows of one token on this node, ranks ascending, as one partial. Rows beyond what
-/// their owner has (an overflowed dispatch) are absent. Returns the number of terms. One warp.
+/// their owner has (an overflowed dispatch) are absent. Returns the number of terms. One warp;
+/// `first` is the element at which the terms begin.
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE int add_node_rows(Exec& exec,
                                              const CombineArgs& args,
                                              const plan::RowRef* refs,
                                              const std::int32_t* base,
+                                             std::uint64_t first,
                                              exec::SumTerm* terms) {
   const exec::RankView& rank = exec.rank();
   const auto* postings = rank.at<memory::Posting>(rank.local, rank.layout.combine_postings);
@@ -37,7 +39,8 @@ template <exec::Executor Exec>
     const int local = refs[i].local;
     const auto row = static_cast<std::uint64_t>(refs[i].row + (base != nullptr ? base[local] : 0));
     if (row >= postings[local].capacity_rows) continue;
-    const std::byte* data = rank.windows[local] + postings[local].rows_offset + row * row_bytes;
+    const std::byte* data = rank.windows[local] + postings[local].rows_offset + row * row_bytes +
+                            first * size_of(args.row_type);
     if (exec.warp_leader()) terms[used] = {data, args.row_type, false};
     ++used;
   }

@@ -28,17 +28,15 @@ template <exec::Executor Exec>
   const std::int32_t* base = args.maps.row_base + rank.node * rank.shape.ranks_per_node;
   const auto topk = static_cast<std::int64_t>(args.layout.topk);
   exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
-  const std::int64_t stride = static_cast<std::int64_t>(exec.blocks()) * exec.warps();
-  for (std::int64_t i = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
-       i < args.own_count;
-       i += stride) {
+  const exec::RowShare share = exec::share_rows(exec);
+  for (std::int64_t i = share.first; i < args.own_count; i += share.stride) {
     const std::int32_t token = args.own_tokens[i];
     const RecordView record{
         args.rows + static_cast<std::uint64_t>(token) * args.layout.hidden_bytes,
         args.ids + token * topk,
         args.layout.has_weights ? args.weights + token * topk : nullptr,
         {rank.rank, token}};
-    copy.add_bytes(store_record(exec, args, args.own_rows + i * args.fanout, base, record));
+    copy.add_bytes(store_record(exec, args, args.own_rows + i * args.fanout, base, record, share));
   }
   exec.block_sync();
   return true;

@@ -109,7 +109,7 @@ template <exec::Executor Exec>
                                 ? view.weights + at * static_cast<std::uint64_t>(args.layout.topk)
                                 : nullptr,
                             {source, view.tokens[i]}};
-    copy.add_bytes(store_record(exec, args, refs + i * args.fanout, nullptr, record));
+    copy.add_bytes(store_record(exec, args, refs + i * args.fanout, nullptr, record, {}));
   }
   exec.block_sync();
   if (exec.block_leader()) shunt::exec::release_slot(exec, kDispatchKind, peer, sequence);

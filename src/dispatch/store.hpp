@@ -75,17 +75,21 @@ SHUNT_DEVICE void store_metadata(Exec& exec,
 }
 
 /// Stores one record into `count` rows (a −1 local ends the list early), reading the row once.
-/// Rows at or beyond a posted capacity are left out. Returns the bytes stored.
+/// Rows at or beyond a posted capacity are left out. One warp, its slice of the row; the first
+/// slice brings ids, weights and source. Returns the bytes stored.
 template <exec::Executor Exec>
 SHUNT_DEVICE std::uint64_t store_record(Exec& exec,
                                         const DispatchArgs& args,
                                         const plan::RowRef* refs,
                                         const std::int32_t* base,
-                                        const RecordView& record) {
+                                        const RecordView& record,
+                                        const exec::RowShare& share) {
   constexpr int kBatch = 16;
   const exec::RankView& rank = exec.rank();
   const auto* postings = rank.at<memory::Posting>(rank.local, rank.layout.dispatch_postings);
   const std::uint64_t row_bytes = args.layout.hidden_bytes;
+  // Whole accesses of a warp: 32 lanes of 16 bytes.
+  const exec::Slice slice = exec::slice_of(share, row_bytes, 512);
   std::byte* targets[kBatch];
   std::uint64_t stored = 0;
   for (int first = 0; first < args.fanout; first += kBatch) {
@@ -96,12 +100,13 @@ SHUNT_DEVICE std::uint64_t store_record(Exec& exec,
       const auto row =
           static_cast<std::uint64_t>(refs[i].row + (base != nullptr ? base[local] : 0));
       if (row >= postings[local].capacity_rows) continue;
-      targets[used++] = rank.windows[local] + postings[local].rows_offset + row * row_bytes;
-      store_metadata(exec, args, postings[local], local, row, record);
+      targets[used++] =
+          rank.windows[local] + postings[local].rows_offset + row * row_bytes + slice.begin;
+      if (share.slice == 0) store_metadata(exec, args, postings[local], local, row, record);
     }
     if (used == 0) break;
-    exec.copy_multi(targets, used, record.row, row_bytes);
-    stored += static_cast<std::uint64_t>(used) * row_bytes;
+    exec.copy_multi(targets, used, record.row + slice.begin, slice.count);
+    stored += static_cast<std::uint64_t>(used) * slice.count;
   }
   return stored;
 }

@@ -30,6 +30,7 @@ concept Executor = requires(E& e,
   { e.blocks() } -> std::convertible_to<int>;
   { e.warp() } -> std::convertible_to<int>;
   { e.warps() } -> std::convertible_to<int>;
+  { e.row_warps() } -> std::convertible_to<int>;
   { e.lane() } -> std::convertible_to<int>;
   { e.lanes() } -> std::convertible_to<int>;
   { e.warp_leader() } -> std::convertible_to<bool>;
@@ -92,6 +93,43 @@ template <Executor Exec>
                                            std::uint64_t at_least,
                                            const WaitSite& site) {
   return block_waits(exec, 1, [&](std::int64_t) { return exec.wait_until(word, at_least, site); });
+}
+
+/// The part of a list of rows that falls to a warp: rows first, first + stride …, and of each row
+/// one of `slices` equal slices, since several warps may share a row.
+struct RowShare {
+  std::int64_t first = 0;
+  std::int64_t stride = 1;
+  int slice = 0;
+  int slices = 1;
+};
+
+template <Executor Exec>
+[[nodiscard]] SHUNT_DEVICE RowShare share_rows(Exec& exec) {
+  const int slices = exec.row_warps();
+  const std::int64_t warp = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
+  return {warp / slices,
+          static_cast<std::int64_t>(exec.blocks()) * exec.warps() / slices,
+          static_cast<int>(warp % slices),
+          slices};
+}
+
+/// [begin, begin + count) of `total` units; slices begin at multiples of `grain`.
+struct Slice {
+  std::uint64_t begin = 0;
+  std::uint64_t count = 0;
+};
+
+[[nodiscard]] SHUNT_HOST_DEVICE inline Slice slice_of(const RowShare& share,
+                                                      std::uint64_t total,
+                                                      std::uint64_t grain) {
+  if (share.slices == 1) return {0, total};
+  const auto slices = static_cast<std::uint64_t>(share.slices);
+  const std::uint64_t grains = (total + grain - 1) / grain;
+  const std::uint64_t size = (grains + slices - 1) / slices * grain;
+  const std::uint64_t begin = static_cast<std::uint64_t>(share.slice) * size;
+  if (begin >= total) return {};
+  return {begin, total - begin < size ? total - begin : size};
 }
 
 /// Operations of a rank follow one another: every block waits until the one before has ended here,

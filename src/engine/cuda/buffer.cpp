@@ -69,7 +69,7 @@ std::uint64_t parameters_hash(const BufferOptions& o) {
   return hash;
 }
 
-Status check_options(const BufferOptions& o, const cluster::Shape& shape, int warps) {
+Status check_options(const BufferOptions& o, const cluster::Shape& shape, const Geometry& g) {
   if (shape.nodes != 1) {
     return fail(ErrorCode::kUnsupported,
                 ErrorScope::kUsage,
@@ -77,9 +77,12 @@ Status check_options(const BufferOptions& o, const cluster::Shape& shape, int wa
                 shape.ranks_per_node,
                 shape.nodes);
   }
-  if (o.blocks < 1) return usage_error("blocks {} is not allowed; at least 1", o.blocks);
-  if (warps < 1 || warps > kMaxWarps) {
-    return usage_error("{} warps per block are not allowed; 1 to {}", warps, kMaxWarps);
+  if (g.blocks < 1) return usage_error("{} blocks are not allowed; at least 1", g.blocks);
+  if (g.warps < 1 || g.warps > kMaxWarps) {
+    return usage_error("{} warps per block are not allowed; 1 to {}", g.warps, kMaxWarps);
+  }
+  if (g.row_warps < 0 || (g.row_warps > 0 && g.warps % g.row_warps != 0)) {
+    return usage_error("{} warps per row do not divide {} warps per block", g.row_warps, g.warps);
   }
   if (o.topk < 1 || o.hidden < 1) return usage_error("topk and hidden must be at least 1");
   const std::uint64_t row = static_cast<std::uint64_t>(o.hidden) * size_of(o.dtype);
@@ -101,10 +104,11 @@ struct Resident {
 
 Result<std::unique_ptr<Buffer>> Buffer::create(bootstrap::World& world,
                                                const BufferOptions& options,
-                                               int warps) {
+                                               const Geometry& geometry) {
   std::unique_ptr<Buffer> buffer(new Buffer());
   buffer->options_ = options;
-  buffer->geometry_ = {options.blocks, warps};
+  buffer->geometry_ = geometry;
+
   SHUNT_TRY(bootstrap::agree(world, buffer->build(world), "creating the device buffer"));
   const std::size_t bytes = buffer->context_.rank.layout.user + options.heap_bytes;
   auto heap = memory::cuda::create_heap(world, buffer->shape(), bytes);
@@ -127,7 +131,7 @@ Result<std::unique_ptr<Buffer>> Buffer::create(bootstrap::World& world,
 Status Buffer::build(bootstrap::World& world) {
   auto shape = cluster::Shape::create(world.size(), options_.ranks_per_node);
   if (!shape) return Unexpected(std::move(shape).error());
-  SHUNT_TRY(check_options(options_, *shape, geometry_.warps));
+  SHUNT_TRY(check_options(options_, *shape, geometry_));
   exec::RankView& view = context_.rank;
   view.shape = *shape;
   view.rank = world.rank();
@@ -213,6 +217,20 @@ Result<void*> Buffer::allocate(std::size_t bytes) {
 void Buffer::release(void* pointer) {
   if (pointer == nullptr) return;
   allocator_.release(static_cast<std::size_t>(static_cast<std::byte*>(pointer) - heap_->base()));
+}
+
+exec::cuda::Context Buffer::context_for(std::int64_t tokens) const {
+  exec::cuda::Context context = context_;
+  context.row_warps = geometry_.row_warps;
+  if (geometry_.row_warps > 0) return context;
+  // Below four rows per warp it pays to share them, up to 8 warps per row.
+  const std::int64_t few = 4 * static_cast<std::int64_t>(geometry_.blocks) * geometry_.warps;
+  context.row_warps = 1;
+  while (context.row_warps < 8 && geometry_.warps % (2 * context.row_warps) == 0 &&
+         tokens * context.row_warps < few) {
+    context.row_warps *= 2;
+  }
+  return context;
 }
 
 Result<std::unique_ptr<Handle>> Buffer::plan(const routing::RoutingView& routing) {
@@ -330,8 +348,8 @@ Status Buffer::dispatch(Handle& handle,
   args.output.capacity_rows = capacity;
   args.rows = static_cast<const std::byte*>(rows);
   args.cached = handle.counted_;
-  SHUNT_TRY(
-      check(launch_dispatch(context_, args, geometry_, stream), "launching the dispatch kernel"));
+  SHUNT_TRY(check(launch_dispatch(context_for(handle.plan_.tokens), args, geometry_, stream),
+                  "launching the dispatch kernel"));
   handle.counted_ = true;
   handle.capacity_ = output.capacity;
   return {};
@@ -351,7 +369,8 @@ Status Buffer::combine(Handle& handle, const CombineBuffers& buffers, cudaStream
       buffers.rows, capacity * record_.hidden_bytes, "combine rows", &args.input.rows_offset));
   args.input.capacity_rows = buffers.rows != nullptr ? capacity : 0;
   args.output = static_cast<std::byte*>(buffers.output);
-  return check(launch_combine(context_, args, geometry_, stream), "launching the combine kernel");
+  return check(launch_combine(context_for(handle.plan_.tokens), args, geometry_, stream),
+               "launching the combine kernel");
 }
 
 Status Buffer::wait(cudaStream_t stream) {

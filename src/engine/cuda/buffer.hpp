@@ -43,12 +43,12 @@ class Handle {
 
 class Buffer {
  public:
-  /// Collective; the calling thread's current device is the rank's. `options.blocks` blocks of
-  /// `warps` warps run each operation; the blocks of all ranks of a device must be resident at
+  /// Collective; the calling thread's current device is the rank's. `geometry.blocks` blocks run
+  /// each operation; the blocks of all ranks of a device must be resident at
   /// once, which is checked. Refuses worlds of several nodes.
   [[nodiscard]] static Result<std::unique_ptr<Buffer>> create(bootstrap::World& world,
                                                               const BufferOptions& options,
-                                                              int warps = kMaxWarps);
+                                                              const Geometry& geometry = {});
   /// REQUIRES: all ranks have ended their operations (a barrier stands before).
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -84,6 +84,7 @@ class Buffer {
  private:
   Buffer() = default;
   [[nodiscard]] Status build(bootstrap::World& world);
+  [[nodiscard]] exec::cuda::Context context_for(std::int64_t tokens) const;
   [[nodiscard]] Status check_residency(bootstrap::World& world) const;
   [[nodiscard]] Status place(const void* pointer,
                              std::size_t bytes,

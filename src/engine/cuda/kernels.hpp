@@ -15,7 +15,9 @@ namespace shunt::engine::cuda {
 /// Blocks of a launch; all of them must be resident at once, since blocks wait for one another.
 struct Geometry {
   int blocks = 16;
-  int warps = 32;
+  int warps = 16;
+  int row_warps = 0;  ///< Warps that share a row; divides `warps`. 0: more than one only where
+                      ///< tokens are too few to keep single warps busy.
 };
 
 /// The largest number of warps of a block: register use is bounded for it, so that one such block

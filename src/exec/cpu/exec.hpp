@@ -49,6 +49,8 @@ class CpuExec {
   [[nodiscard]] int blocks() const { return blocks_; }
   [[nodiscard]] int warp() const { return 0; }
   [[nodiscard]] int warps() const { return 1; }
+  /// Warps that share a row; divides warps().
+  [[nodiscard]] int row_warps() const { return 1; }
   /// True on the one lane that does scalar work for its block; warp_leader() for its warp.
   [[nodiscard]] bool block_leader() const { return true; }
   [[nodiscard]] bool warp_leader() const { return true; }

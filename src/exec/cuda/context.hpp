@@ -28,6 +28,7 @@ struct FailureRecord {
 
 struct Context {
   RankView rank;
+  int row_warps = 1;                   ///< Warps that share a row; divides the warps of a block.
   std::uint64_t* claimed = nullptr;    ///< Device word: 1 once a lane fills the record.
   std::uint64_t* exchanges = nullptr;  ///< Device word: count exchanges that have ended here.
   FailureRecord* failure = nullptr;    ///< Device address of the mapped record.

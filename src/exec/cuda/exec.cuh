@@ -31,6 +31,7 @@ class CudaExec {
   [[nodiscard]] __device__ int blocks() const { return static_cast<int>(gridDim.x); }
   [[nodiscard]] __device__ int warp() const { return static_cast<int>(threadIdx.x) / kLanes; }
   [[nodiscard]] __device__ int warps() const { return static_cast<int>(blockDim.x) / kLanes; }
+  [[nodiscard]] __device__ int row_warps() const { return context_.row_warps; }
   [[nodiscard]] __device__ int lane() const { return static_cast<int>(threadIdx.x) % kLanes; }
   [[nodiscard]] __device__ int lanes() const { return kLanes; }
   [[nodiscard]] __device__ bool block_leader() const { return threadIdx.x == 0; }
