@@ -223,11 +223,11 @@ exec::cuda::Context Buffer::context_for(std::int64_t tokens) const {
   exec::cuda::Context context = context_;
   context.row_warps = geometry_.row_warps;
   if (geometry_.row_warps > 0) return context;
-  // Below four rows per warp it pays to share them, up to 8 warps per row.
-  const std::int64_t few = 4 * static_cast<std::int64_t>(geometry_.blocks) * geometry_.warps;
+  // While there are warps without a row; measured to pay up to 2 to 4 warps per row.
+  const std::int64_t warps = static_cast<std::int64_t>(geometry_.blocks) * geometry_.warps;
   context.row_warps = 1;
-  while (context.row_warps < 8 && geometry_.warps % (2 * context.row_warps) == 0 &&
-         tokens * context.row_warps < few) {
+  while (context.row_warps < 4 && geometry_.warps % (2 * context.row_warps) == 0 &&
+         tokens * context.row_warps < warps) {
     context.row_warps *= 2;
   }
   return context;
