@@ -402,7 +402,7 @@ void perftest_rows(const Situation& s, const Sweep& sweep, Findings& findings) {
   for (const SweepRow& row : sweep.rows) {
     if (row.message_rate && row.rate_gbs && *row.rate_gbs > 0.01 && *row.message_rate > 0) {
       const double again = *row.message_rate * row.size_bytes / 1e9;
-      if (std::fabs(again / *row.rate_gbs - 1) > 0.02) {
+      if (std::isfinite(again) && std::fabs(again / *row.rate_gbs - 1) > 0.02) {
         findings.push_back(Build("rate-mismatch", Severity::kWarning, Confidence::kHigh, where)
                                .say(fmt::format("Message rate × size = {} but the row prints {}.",
                                                 gbs(again),
