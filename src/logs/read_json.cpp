@@ -37,7 +37,10 @@ const json* member(const json& object, std::string_view name) {
 std::optional<double> number(const json& object, std::string_view name) {
   const json* value = member(object, name);
   if (value == nullptr) return std::nullopt;
-  if (value->is_number()) return value->get<double>();
+  if (value->is_number()) {
+    const auto figure = value->get<double>();
+    return is_figure(figure) ? std::optional(figure) : std::nullopt;
+  }
   if (value->is_string()) {
     const auto parsed = whole_number(value->get_ref<const std::string&>());
     if (parsed) return parsed->value;

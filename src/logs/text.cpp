@@ -181,7 +181,7 @@ std::optional<Number> number_at(std::string_view text, std::size_t pos) {
   }
   double value = 0;
   const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value);
-  if (error != std::errc() || end == plain.data() || !std::isfinite(value)) return std::nullopt;
+  if (error != std::errc() || end == plain.data() || !is_figure(value)) return std::nullopt;
   return Number{value, decimals, begin, pos};
 }
 

@@ -70,6 +70,13 @@ struct Number {
 [[nodiscard]] std::optional<double> time_unit_us(std::string_view unit);
 /// "B", "KB", "KiB", "MB", "MiB", … → bytes; binary for the i forms, decimal otherwise.
 [[nodiscard]] std::optional<double> size_unit(std::string_view unit);
+/// Whether a number can be a count, time, rate or size of a machine. Beyond (as damaged exponents
+/// give) it is none, and products of figures stay finite.
+[[nodiscard]] inline bool is_figure(double value) {
+  const double magnitude = value < 0 ? -value : value;
+  return magnitude == 0 || (magnitude > 1e-30 && magnitude < 1e30);
+}
+
 /// "4K", "16M", "8 KiB", "1.5GB" → bytes, suffixes binary (command-line habit of the benchmarks).
 [[nodiscard]] std::optional<double> parse_binary_size(std::string_view text);
 
