@@ -62,7 +62,7 @@ std::string damage(const std::string& text, const std::string& other, Generator&
         break;
       case 4:
         out.insert(at,
-                   std::string(random.below(30), "0123456789.,-|[]:\t\r\x1b"[random.below(22)]));
+                   std::string(random.below(30), "0123456789.,-|[]:\t\r\x1b"[random.below(21)]));
         break;
       case 5:
         if (out.size() < 20000) out += out;
