@@ -120,7 +120,7 @@ std::optional<int> field_int(const Failure& failure, std::string_view name) {
   const auto it = failure.fields.find(std::string(name));
   if (it == failure.fields.end()) return std::nullopt;
   const auto number = whole_number(it->second);
-  if (!number) return std::nullopt;
+  if (!number || number->value < -1e9 || number->value > 1e9) return std::nullopt;
   return static_cast<int>(number->value);
 }
 
