@@ -10,24 +10,25 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <glob.h>
 
-#include "analysis/measure_builder.hpp"
-#include "analysis/timeline.hpp"
 #include "base/error.hpp"
+#include "base/file.hpp"
+#include "cli/run_analysis.hpp"
 #include "cli/verbs.hpp"
 #include "logs/read_trace.hpp"
 #include "logs/reader.hpp"
-#include "profile/run_reader.hpp"
 #include "report/foreign_report.hpp"
 #include "report/json.hpp"
 #include "report/markdown.hpp"
 #include "report/picture.hpp"
-#include "report/run_report.hpp"
 #include "report/text.hpp"
 
 namespace shunt::cli {
@@ -42,6 +43,7 @@ struct AnalyzeOptions {
   std::string fail_on;
   std::string output;
   std::string out;
+  std::string html;
   std::string table;
   std::string phases;
   std::string interval;
@@ -85,39 +87,6 @@ std::vector<std::string> files_under(const fs::path& directory) {
   return out;
 }
 
-struct Analyzed {
-  report::Report report;
-  bool incomplete = false;  ///< Ranks or records of a run are missing.
-};
-
-/// Draws the timeline of the run's typical iteration.
-Status draw(const std::string& directory,
-            const profile::RecordingSummary& recording,
-            const analysis::Measures& measures,
-            const report::Report& report,
-            const std::string& out) {
-  analysis::TimelineBuilder timeline(recording.run, measures.timeline_ops);
-  SHUNT_TRY(profile::read_run(directory, timeline));
-  const std::string title =
-      fmt::format("{}, iteration {}", report.title, measures.timeline_iteration.value_or(0));
-  return report::draw_timeline(timeline.finish(), {title, report.headline}, out);
-}
-
-Result<Analyzed> analyze_run(const std::string& directory, const AnalyzeOptions& options) {
-  analysis::MeasureBuilder builder;
-  const auto recording = profile::read_run(directory, builder);
-  if (!recording) return Unexpected(recording.error());
-  const analysis::Measures measures = builder.finish(*recording);
-  Analyzed out;
-  out.report = report::build_report(*recording, measures);
-  out.incomplete = out.report.dropped_records != 0 || !measures.missing_ranks.empty() ||
-                   !measures.incomplete_ranks.empty();
-  if (!options.out.empty()) {
-    SHUNT_TRY(draw(directory, *recording, measures, out.report, options.out));
-  }
-  return out;
-}
-
 Result<report::Report> analyze_logs(const std::vector<std::string>& paths,
                                     const AnalyzeOptions& options) {
   logs::Evidence evidence;
@@ -141,34 +110,64 @@ Result<report::Report> analyze_logs(const std::vector<std::string>& paths,
   return report::build_foreign_report(evidence);
 }
 
-Result<std::vector<Analyzed>> analyze_all(const AnalyzeOptions& options) {
-  std::vector<Analyzed> reports;
-  std::vector<std::string> logs;
-  for (const std::string& input : options.inputs) {
-    for (const std::string& path : expand(input)) {
-      std::error_code error;
-      if (is_run(path)) {
-        auto run = analyze_run(path, options);
-        if (!run) return Unexpected(run.error());
-        reports.push_back(std::move(*run));
-      } else if (fs::is_directory(path, error)) {
-        const auto files = files_under(path);
-        if (files.empty()) {
-          return fail(
-              ErrorCode::kCorrupt, ErrorScope::kUsage, "'{}' holds no files and no run.json", path);
-        }
-        logs.insert(logs.end(), files.begin(), files.end());
-      } else {
-        logs.push_back(path);
-      }
+/// What all inputs gave: each run directory by itself, all other files together.
+struct Analyzed {
+  std::vector<RunAnalysis> runs;
+  std::optional<report::Report> logs;
+
+  [[nodiscard]] std::vector<report::Report*> reports() {
+    std::vector<report::Report*> all;
+    for (RunAnalysis& run : runs) all.push_back(&run.report);
+    if (logs) all.push_back(&*logs);
+    return all;
+  }
+};
+
+/// Every file once, however many inputs name it: figures must not count twice.
+class FileList {
+ public:
+  void add(const std::string& path) {
+    std::error_code error;
+    const fs::path real = path == "-" ? fs::path(path) : fs::weakly_canonical(path, error);
+    if (seen_.insert(error ? path : real.string()).second) paths_.push_back(path);
+  }
+  [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  std::set<std::string> seen_;
+  std::vector<std::string> paths_;
+};
+
+Status sort_input(const std::string& path, Analyzed& out, FileList& logs) {
+  std::error_code error;
+  if (is_run(path)) {
+    auto run = analyze_run(path);
+    if (!run) return Unexpected(std::move(run).error());
+    out.runs.push_back(std::move(*run));
+  } else if (fs::is_directory(path, error)) {
+    const auto files = files_under(path);
+    if (files.empty()) {
+      return fail(
+          ErrorCode::kCorrupt, ErrorScope::kUsage, "'{}' holds no files and no run.json", path);
     }
+    for (const std::string& file : files) logs.add(file);
+  } else {
+    logs.add(path);
   }
-  if (!logs.empty()) {
-    auto foreign = analyze_logs(logs, options);
-    if (!foreign) return Unexpected(foreign.error());
-    reports.push_back({std::move(*foreign), false});
+  return {};
+}
+
+Result<Analyzed> analyze_all(const AnalyzeOptions& options) {
+  Analyzed out;
+  FileList logs;
+  for (const std::string& input : options.inputs) {
+    for (const std::string& path : expand(input)) SHUNT_TRY(sort_input(path, out, logs));
   }
-  return reports;
+  if (logs.paths().empty()) return out;
+  auto foreign = analyze_logs(logs.paths(), options);
+  if (!foreign) return Unexpected(std::move(foreign).error());
+  out.logs = std::move(*foreign);
+  return out;
 }
 
 Result<std::string> render(const report::Report& value, const AnalyzeOptions& options) {
@@ -186,19 +185,6 @@ Result<std::string> render(const report::Report& value, const AnalyzeOptions& op
   return report::render_text(value, text);
 }
 
-/// The whole result or nothing: written beside, then renamed.
-Status write_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".part";
-  std::FILE* file = std::fopen(beside.c_str(), "wb");
-  if (file == nullptr) return system_error(errno, "cannot write '{}'", beside);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) != 0 || !written) return system_error(errno, "cannot write '{}'", beside);
-  std::error_code error;
-  fs::rename(beside, path, error);
-  if (error) return system_error(error.value(), "cannot rename '{}' to '{}'", beside, path);
-  return {};
-}
-
 std::optional<verdict::Severity> severity_named(const std::string& name) {
   for (const auto severity : {verdict::Severity::kInfo,
                               verdict::Severity::kNotice,
@@ -209,32 +195,70 @@ std::optional<verdict::Severity> severity_named(const std::string& name) {
   return std::nullopt;
 }
 
-Exit run_analyze(const AnalyzeOptions& options) {
+/// The page and the picture that were asked for.
+Status write_pictures(const AnalyzeOptions& options, Analyzed& analyzed) {
+  if (!options.html.empty()) {
+    std::vector<report::PagePart> parts;
+    for (const RunAnalysis& run : analyzed.runs) {
+      auto part = page_part(run);
+      if (!part) return Unexpected(std::move(part).error());
+      parts.push_back(std::move(*part));
+    }
+    if (analyzed.logs) parts.push_back({&*analyzed.logs, "", ""});
+    SHUNT_TRY(write_page(options.html, parts, "analyze"));
+  }
+  if (options.out.empty()) return {};
+  if (analyzed.runs.size() != 1) {
+    return usage_error("--out draws the timeline of one run directory; the inputs have {}",
+                       analyzed.runs.empty() ? "none" : std::to_string(analyzed.runs.size()));
+  }
+  const RunAnalysis& run = analyzed.runs.front();
+  const auto timeline = timeline_of(run);
+  if (!timeline) return Unexpected(timeline.error());
+  const std::string title = fmt::format(
+      "{}, iteration {}", run.report.title, run.measures.timeline_iteration.value_or(0));
+  return report::draw_timeline(*timeline, {title, run.report.headline}, options.out);
+}
+
+Result<std::string> render_all(const AnalyzeOptions& options, Analyzed& analyzed) {
+  const auto reports = analyzed.reports();
+  if (options.csv && reports.size() > 1) {
+    return usage_error("--csv gives a table of one report; the inputs make {}", reports.size());
+  }
+  std::string text;
+  for (report::Report* one : reports) {
+    if (one->tool_version.empty()) one->tool_version = version();
+    const auto rendered = render(*one, options);
+    if (!rendered) return Unexpected(rendered.error());
+    if (!text.empty() && !options.json) text += "\n";
+    text += *rendered;
+  }
+  return text;
+}
+
+Exit run_analyze(AnalyzeOptions options) {
   if (options.json + options.csv + options.markdown > 1) {
     complain("--json, --csv and --md exclude each other");
     return Exit::kUsage;
   }
+  if (options.out.ends_with(".html")) options.html = std::exchange(options.out, "");
   const auto least = severity_named(options.fail_on);
   auto analyzed = analyze_all(options);
   if (!analyzed) return complain(analyzed.error());
-  std::string text;
-  for (Analyzed& one : *analyzed) {
-    if (one.report.tool_version.empty()) one.report.tool_version = version();
-    const auto rendered = render(one.report, options);
-    if (!rendered) return complain(rendered.error());
-    if (!text.empty() && !options.json && !options.csv) text += "\n";
-    text += *rendered;
-  }
+  const auto text = render_all(options, *analyzed);
+  if (!text) return complain(text.error());
+  if (const auto drawn = write_pictures(options, *analyzed); !drawn) return complain(drawn.error());
   if (options.output.empty()) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  } else if (const auto written = write_file(options.output, text); !written) {
+    std::fwrite(text->data(), 1, text->size(), stdout);
+  } else if (const auto written = write_file(options.output, *text); !written) {
     return complain(written.error());
   }
-  if (options.strict && std::ranges::any_of(*analyzed, &Analyzed::incomplete)) {
+  if (options.strict && std::ranges::any_of(analyzed->runs, &RunAnalysis::incomplete)) {
     return Exit::kIncomplete;
   }
-  const bool found = least && std::ranges::any_of(*analyzed, [&](const Analyzed& one) {
-                       return report::has_finding(one.report, *least);
+  const auto reports = analyzed->reports();
+  const bool found = least && std::ranges::any_of(reports, [&](const report::Report* one) {
+                       return report::has_finding(*one, *least);
                      });
   return found ? Exit::kFindings : Exit::kDone;
 }
@@ -247,11 +271,13 @@ Result<report::Report> analyze_input(const std::string& input,
   options.inputs = {input};
   options.set = set;
   auto analyzed = analyze_all(options);
-  if (!analyzed) return Unexpected(analyzed.error());
-  if (analyzed->size() != 1) {
-    return usage_error("'{}' names {} inputs; compare takes one a side", input, analyzed->size());
+  if (!analyzed) return Unexpected(std::move(analyzed).error());
+  const auto reports = analyzed->reports();
+  if (reports.size() != 1) {
+    return usage_error(
+        "'{}' names {} runs or logs; compare takes one a side", input, reports.size());
   }
-  return std::move(analyzed->front().report);
+  return std::move(*reports.front());
 }
 
 void add_analyze(Program& program) {
@@ -281,6 +307,9 @@ void add_analyze(Program& program) {
       ->type_name("ID");
   verb.add_option("--out", options->out, "Also draw the timeline of a run's typical iteration")
       ->type_name("FILE.svg|png");
+  verb.add_option(
+          "--html", options->html, "Also write all of it as one page, to look at or to show")
+      ->type_name("FILE");
   verb.add_flag("--md", options->markdown, "Markdown, to paste into an issue");
   verb.add_flag("--wide", options->wide, "All columns of the tables");
   verb.add_option("-o,--output", options->output, "Write to FILE instead of standard output")

@@ -11,17 +11,16 @@
 
 #include <fmt/format.h>
 
-#include "analysis/measure_builder.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bootstrap/launch.hpp"
 #include "bootstrap/mpi_launch.hpp"
 #include "cli/bench_job.hpp"
+#include "cli/run_analysis.hpp"
 #include "cli/verbs.hpp"
 #include "profile/rank_log.hpp"
 #include "profile/run_reader.hpp"
 #include "report/json.hpp"
-#include "report/run_report.hpp"
 #include "report/text.hpp"
 
 #ifdef SHUNT_HAVE_MPI
@@ -95,10 +94,15 @@ Status merge(profile::RunInfo& info, const std::vector<RankResult>& ranks) {
 
 /// Reads the run back, as analyze would, and prints it.
 Exit show(const BenchOptions& options, const std::string& directory) {
-  analysis::MeasureBuilder builder;
-  const auto recording = profile::read_run(directory, builder);
-  if (!recording) return complain(recording.error());
-  const report::Report report = report::build_report(*recording, builder.finish(*recording));
+  const auto run = analyze_run(directory);
+  if (!run) return complain(run.error());
+  const report::Report& report = run->report;
+  if (!options.html.empty()) {
+    const auto part = page_part(*run);
+    if (!part) return complain(part.error());
+    const auto written = write_page(options.html, {&*part, 1}, "bench");
+    if (!written) return complain(written.error(), Exit::kEnvironment);
+  }
   std::string text;
   if (options.json) {
     text = report::render_json(report);
@@ -112,7 +116,7 @@ Exit show(const BenchOptions& options, const std::string& directory) {
     }
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
-  const profile::Correctness& c = recording->run.correctness;
+  const profile::Correctness& c = run->recording.run.correctness;
   if (c.dispatch_mismatches != 0 || c.combine_mismatches != 0) {
     complain(fmt::format("wrong data: {} of {} dispatched rows, {} combined elements",
                          c.dispatch_mismatches,
@@ -327,6 +331,8 @@ void add_bench(Program& program) {
       ->type_name("RATE");
   verb.add_option("--out", o->out, "Keep the run directory")->type_name("DIR");
   verb.add_flag("--force", o->force, "Replace a former run in --out");
+  verb.add_option("--html", o->html, "Also write all of it as one page, to look at or to show")
+      ->type_name("FILE");
   verb.add_flag("--json", o->json, "JSON, schema shunt.report/1");
   verb.add_option("--fail-on", o->fail_on, "Exit with 1 for a finding at least this severe")
       ->check(CLI::IsMember({"notice", "warning", "critical"}));

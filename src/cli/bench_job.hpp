@@ -45,6 +45,7 @@ struct BenchOptions {
   std::string emulate_link;  ///< Rate of emulated links, as text; empty: none.
   std::string out;           ///< Run directory; empty: a temporary one.
   bool force = false;
+  std::string html;  ///< Page to write; empty: none.
   bool json = false;
   std::string fail_on;
   double deadline_s = 30;

@@ -73,6 +73,19 @@ Scale scale_for(Unit unit, double largest) {
   return {1, ""};
 }
 
+Scale column_scale(const Table& table, std::size_t column) {
+  const Unit unit = table.columns[column].unit;
+  double largest = 0;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const bool counts = unit == Unit::kNs ? table.columns[c].unit == unit : c == column;
+    if (!counts || (c != column && table.columns[c].title.empty())) continue;
+    for (const auto& row : table.rows) {
+      largest = std::max(largest, std::fabs(as_number(row[c]).value_or(0)));
+    }
+  }
+  return scale_for(unit, largest);
+}
+
 std::optional<double> as_number(const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
   if (const auto* real = std::get_if<double>(&value)) return *real;

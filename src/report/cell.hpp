@@ -31,6 +31,10 @@ struct Scale {
 /// One scale for all values, chosen by the largest.
 [[nodiscard]] Scale scale_for(Unit unit, double largest);
 
+/// The scale of a table's column. Times share one over the table, so that they can be compared
+/// across.
+[[nodiscard]] Scale column_scale(const Table& table, std::size_t column);
+
 /// "-" for an unavailable value.
 [[nodiscard]] std::string cell_text(const Value& value, Unit unit, const Scale& scale);
 

@@ -193,19 +193,31 @@ void add_config(const Situation& s, Report& report) {
   }
 }
 
+/// A bar for each operation whose wire rate is known; without a rating it has no share.
 void add_bars(const Situation& s, Report& report) {
   for (const Op& op : s.ops) {
+    if (!op.wire) continue;
     const auto& rating = s.ratings[static_cast<std::size_t>(op.file)];
-    if (!op.wire || !rating.known()) continue;
+    Bar bar{.label = op.name(), .share = {}, .rate = op.wire, .rating = {}, .text = {}, .word = {}};
+    if (!rating.known()) {
+      bar.text = fmt::format("{:.2f} GB/s; no NIC rate is stated, so no utilisation", *op.wire);
+      report.bars.push_back(std::move(bar));
+      continue;
+    }
+    bar.rating = rating.gbs;
     const double share = *op.wire / rating.gbs;
-    report.bars.push_back({op.name(),
-                           share > 1.03 ? std::nullopt : std::optional<double>(share),
-                           share > 1.03
-                               ? std::string("more than the link carries: refused")
-                               : fmt::format("{:.2f} of {:.2f} GB/s", *op.wire, rating.gbs),
-                           share >= 0.85    ? "full"
-                           : share >= 0.795 ? "close to full"
-                                            : "underused"});
+    if (share > 1.03) {
+      bar.rate.reset();
+      bar.text = "more than the link carries: refused";
+    } else {
+      bar.share = std::min(share, 1.0);
+      bar.text = fmt::format("{:.2f} of {:.2f} GB/s", *op.wire, rating.gbs);
+    }
+    bar.word = share > 1.03     ? ""
+               : share >= 0.85  ? "full"
+               : share >= 0.795 ? "close to full"
+                                : "underused";
+    report.bars.push_back(std::move(bar));
   }
 }
 

@@ -26,6 +26,10 @@ Json to_json(const Value& value, Unit unit) {
   return nullptr;
 }
 
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
 Json facts(const std::vector<Fact>& list) {
   Json object = Json::object();
   for (const Fact& fact : list) object[fact.key] = to_json(fact.value, fact.unit);
@@ -88,7 +92,9 @@ std::string render_json(const Report& report) {
   Json bars = Json::array();
   for (const Bar& bar : report.bars) {
     bars.push_back({{"label", bar.label},
-                    {"utilisation_share", bar.share ? Json(*bar.share) : Json(nullptr)},
+                    {"utilisation_share", or_null(bar.share)},
+                    {"rate_gb_per_s", or_null(bar.rate)},
+                    {"rating_gb_per_s", or_null(bar.rating)},
                     {"text", bar.text},
                     {"word", bar.word}});
   }

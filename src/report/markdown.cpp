@@ -26,21 +26,13 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-double largest_of(const Table& table, std::size_t column) {
-  double largest = 0;
-  for (const auto& row : table.rows) {
-    if (const auto number = as_number(row[column])) largest = std::max(largest, std::abs(*number));
-  }
-  return largest;
-}
-
 void write_table(const Table& table, std::string& out) {
   out += fmt::format("\n**{}**\n\n|", escaped(table.title));
   std::string rule = "|";
   std::vector<Scale> scales;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const Column& column = table.columns[c];
-    scales.push_back(scale_for(column.unit, largest_of(table, c)));
+    scales.push_back(column_scale(table, c));
     if (column.title.empty()) continue;
     out += fmt::format(" {}{} |",
                        column.title,

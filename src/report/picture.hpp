@@ -22,4 +22,8 @@ struct PictureText {
                                    const PictureText& text,
                                    const std::string& path);
 
+/// The drawing without its titles as an SVG element for a page: colours are the page's variables
+/// (--ink, --muted, --blue …), so that they follow its light and dark side.
+[[nodiscard]] Result<std::string> inline_timeline(const analysis::Timeline& timeline);
+
 }  // namespace shunt::report

@@ -56,12 +56,14 @@ struct Fact {
   std::string note;  ///< "remote copies · hidden · 2 B", "from --set": may be empty.
 };
 
-/// Utilisation of one link, to be drawn as a bar.
+/// What one link or NIC carried, to be drawn as a bar against its rating.
 struct Bar {
-  std::string label;            ///< "dispatch  node 0 → node 1"
-  std::optional<double> share;  ///< 0 … 1 of the rating.
-  std::string text;             ///< "0.119 of 0.125 GB/s", or why there is no share.
-  std::string word;             ///< "full", "close to full", "underused"; may be empty.
+  std::string label;             ///< "dispatch  node 0 → node 1"
+  std::optional<double> share;   ///< 0 … 1 of the rating.
+  std::optional<double> rate;    ///< GB/s; absent where the figure is no rate of the link.
+  std::optional<double> rating;  ///< GB/s; absent: nobody stated one.
+  std::string text;              ///< "0.119 of 0.125 GB/s", or why there is no share.
+  std::string word;              ///< "full", "close to full", "underused"; may be empty.
 };
 
 struct Report {

@@ -201,10 +201,12 @@ std::vector<Bar> bars_of(const profile::RunInfo& run, const Measures& measures) 
                                format_significant(link.rate.p50));
       } else {
         bar.share = link.utilisation;
+        bar.rating = *rating / 1e9;
         bar.text = fmt::format(
             "{} of {} GB/s", format_significant(link.rate.p50), format_significant(*rating / 1e9));
         bar.word = word_for(*link.utilisation);
       }
+      if (!link.window_ns.empty() && !link.impossible_utilisation) bar.rate = link.rate.p50;
       bars.push_back(std::move(bar));
     }
   }

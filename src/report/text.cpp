@@ -58,18 +58,6 @@ class Writer {
   std::string out_;
 };
 
-double largest_of(const Table& table, Unit unit, std::optional<std::size_t> only) {
-  double largest = 0;
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    if (table.columns[c].unit != unit || table.columns[c].title.empty()) continue;
-    if (only && *only != c) continue;
-    for (const auto& row : table.rows) {
-      largest = std::max(largest, std::fabs(as_number(row[c]).value_or(0)));
-    }
-  }
-  return largest;
-}
-
 struct Laid {
   std::vector<std::string> cells;  ///< Name, unit, then one a row.
   std::size_t width = 0;
@@ -78,10 +66,7 @@ struct Laid {
 
 Laid lay_column(const Table& table, std::size_t c, std::string_view title) {
   const Column& column = table.columns[c];
-  // Times share a unit over the table so that they can be compared across; bytes need not.
-  const bool shared = column.unit == Unit::kNs;
-  const Scale scale = scale_for(
-      column.unit, largest_of(table, column.unit, shared ? std::nullopt : std::optional(c)));
+  const Scale scale = column_scale(table, c);
   Laid laid;
   laid.right = column.unit != Unit::kText;
   laid.cells.emplace_back(title);

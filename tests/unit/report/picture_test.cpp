@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/markup.hpp"
 #include "support/synthetic_run.hpp"
 
 namespace shunt::report {
@@ -38,13 +39,17 @@ TEST(Timeline, HoldsOneIterationOnOneAxis) {
 
 TEST(Picture, WritesBothFormatsAndRefusesOthers) {
   const char* keep = std::getenv("SHUNT_SHOW");
-  const std::string base = (keep != nullptr ? std::string(keep) : testing::TempDir()) + "timeline";
+  const std::string base =
+      (keep != nullptr ? std::string(keep) : ::testing::TempDir()) + "timeline";
   const PictureText text{"2 nodes × 2 ranks", "node 0 → node 1 is full: 95.2 %"};
   test::SyntheticRun run;
   run.post_interval_ns = 10'000'000;
   const analysis::Timeline timeline = timeline_of(run);
   ASSERT_TRUE(draw_timeline(timeline, text, base + ".svg"));
-  EXPECT_NE(contents(base + ".svg").find("<svg"), std::string::npos);
+  const testing::Markup svg = testing::read_markup(contents(base + ".svg"));
+  EXPECT_EQ(svg.error, "");
+  EXPECT_EQ(svg.tags.front(), "svg");
+  EXPECT_NE(svg.text.find("is full: 95.2 %"), std::string::npos);
   ASSERT_TRUE(draw_timeline(timeline, text, base + ".png"));
   EXPECT_EQ(contents(base + ".png").substr(1, 3), "PNG");
   EXPECT_EQ(draw_timeline(timeline, text, base + ".gif").error().code, ErrorCode::kInvalidArgument);

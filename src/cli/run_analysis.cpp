@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_analysis.hpp"
+
+#include <fmt/format.h>
+
+#include "analysis/measure_builder.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "cli/program.hpp"
+#include "profile/run_reader.hpp"
+#include "report/picture.hpp"
+#include "report/run_report.hpp"
+
+namespace shunt::cli {
+
+bool RunAnalysis::incomplete() const {
+  return report.dropped_records != 0 || !measures.missing_ranks.empty() ||
+         !measures.incomplete_ranks.empty();
+}
+
+Result<RunAnalysis> analyze_run(const std::string& directory) {
+  analysis::MeasureBuilder builder;
+  auto recording = profile::read_run(directory, builder);
+  if (!recording) return Unexpected(std::move(recording).error());
+  RunAnalysis run;
+  run.directory = directory;
+  run.recording = std::move(*recording);
+  run.measures = builder.finish(run.recording);
+  run.report = report::build_report(run.recording, run.measures);
+  return run;
+}
+
+Result<analysis::Timeline> timeline_of(const RunAnalysis& run) {
+  analysis::TimelineBuilder builder(run.recording.run, run.measures.timeline_ops);
+  const auto read = profile::read_run(run.directory, builder);
+  if (!read) return Unexpected(read.error());
+  return builder.finish();
+}
+
+Result<report::PagePart> page_part(const RunAnalysis& run) {
+  report::PagePart part{&run.report, "", ""};
+  if (!run.measures.timeline_iteration) return part;
+  const auto timeline = timeline_of(run);
+  if (!timeline) return Unexpected(timeline.error());
+  if (timeline->lanes.empty()) return part;
+  auto markup = report::inline_timeline(*timeline);
+  if (!markup) return Unexpected(std::move(markup).error());
+  part.timeline = std::move(*markup);
+  part.timeline_title =
+      fmt::format("iteration {}, the typical one", *run.measures.timeline_iteration);
+  return part;
+}
+
+Status write_page(const std::string& path,
+                  std::span<const report::PagePart> parts,
+                  const std::string& verb) {
+  return write_file(path, report::render_html(parts, fmt::format("shunt {} {}", verb, version())));
+}
+
+}  // namespace shunt::cli

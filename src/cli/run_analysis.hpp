@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run directory, read, judged and drawn: what bench shows at its end and analyze shows again.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "analysis/measures.hpp"
+#include "analysis/timeline.hpp"
+#include "profile/recording.hpp"
+#include "report/html.hpp"
+#include "report/report.hpp"
+#include "shunt/result.hpp"
+
+namespace shunt::cli {
+
+struct RunAnalysis {
+  std::string directory;
+  profile::RecordingSummary recording;
+  analysis::Measures measures;
+  report::Report report;
+
+  /// Ranks or records are missing.
+  [[nodiscard]] bool incomplete() const;
+};
+
+[[nodiscard]] Result<RunAnalysis> analyze_run(const std::string& directory);
+
+/// The run's typical iteration; a second pass over its records.
+[[nodiscard]] Result<analysis::Timeline> timeline_of(const RunAnalysis& run);
+
+/// The run's part of a page, with its timeline where an iteration was measured.
+[[nodiscard]] Result<report::PagePart> page_part(const RunAnalysis& run);
+
+/// Writes the page, whole or not at all.
+[[nodiscard]] Status write_page(const std::string& path,
+                                std::span<const report::PagePart> parts,
+                                const std::string& verb);
+
+}  // namespace shunt::cli
