@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs an Open MPI program on emulated nodes (root):
+// Runs an MPI program on emulated nodes (root):
 //
 //   run_on_nodes --nodes 2 --ranks-per-node 2 --rate 1Gbit -- bench_alltoallv --tokens 512
+//   run_on_nodes --mpi mpich --rate 4Gbit -- bench_alltoallv_mpich --tokens 512
 //
-// starts mpirun.openmpi inside node 0 with this program as its remote shell: called as
+// starts mpirun inside node 0 with this program as its remote shell: called as
 // `run_on_nodes ADDRESS COMMAND...` it enters the node of that address instead of a remote machine.
 // Each node has a host name and System V IPC of its own, so that no MPI takes two nodes for one.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,9 +49,15 @@ int complain(const std::string& what) {
   return 2;
 }
 
+/// Called inside the node's network namespace. /sys is mounted anew so that it lists this node's
+/// network interfaces: UCX looks there.
 Status isolate(const std::string& host_name) {
-  if (::unshare(CLONE_NEWUTS | CLONE_NEWIPC) != 0) {
+  if (::unshare(CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS) != 0) {
     return shunt::system_error(errno, "cannot give {} a host name of its own", host_name);
+  }
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0) {
+    return shunt::system_error(errno, "cannot mount /sys for {}", host_name);
   }
   if (::sethostname(host_name.c_str(), host_name.size()) != 0) {
     return shunt::system_error(errno, "cannot set the host name {}", host_name);
@@ -78,41 +86,40 @@ struct Options {
   int nodes = 2;
   int ranks_per_node = 2;
   std::string rate = "1Gbit";
+  std::string mpi = "openmpi";
   std::vector<std::string> command;
 };
 
-std::vector<std::string> launcher_command(const Options& options,
-                                          const EmulatedNodes& nodes,
-                                          const std::string& self) {
+/// "10.0.0.1:2,10.0.0.2:2": addresses and ranks, as both launchers write it.
+std::string host_list(const Options& options, const EmulatedNodes& nodes) {
   std::string hosts;
   for (int node = 0; node < nodes.nodes(); ++node) {
     hosts +=
         fmt::format("{}{}:{}", node == 0 ? "" : ",", nodes.address(node), options.ranks_per_node);
   }
-  const std::string ranks = std::to_string(options.nodes * options.ranks_per_node);
-  std::vector<std::string> words = {"mpirun.openmpi",
-                                    "--allow-run-as-root",
-                                    "--oversubscribe",
-                                    "--bind-to",
-                                    "none",
-                                    "--host",
-                                    hosts,
-                                    "--mca",
-                                    "plm_rsh_agent",
-                                    self,
-                                    "--mca",
-                                    "plm_rsh_no_tree_spawn",
-                                    "1",
-                                    "--mca",
-                                    "pml",
-                                    "ob1",
-                                    "--mca",
-                                    "btl",
-                                    "tcp,vader,self",
-                                    "--mca",
-                                    "btl_tcp_if_include",
-                                    EmulatedNodes::interface_name()};
-  words.insert(words.end(), {"-n", ranks});
+  return hosts;
+}
+
+/// TCP between the nodes, shared memory inside each.
+std::vector<std::string> launcher_command(const Options& options,
+                                          const EmulatedNodes& nodes,
+                                          const std::string& self) {
+  const std::string nic = EmulatedNodes::interface_name();
+  const std::string hosts = host_list(options, nodes);
+  std::vector<std::string> words;
+  if (options.mpi == "openmpi") {
+    words = {"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"};
+    words.insert(words.end(), {"--host", hosts, "--mca", "plm_rsh_agent", self});
+    words.insert(words.end(), {"--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "pml", "ob1"});
+    words.insert(words.end(), {"--mca", "btl", "tcp,vader,self"});
+    words.insert(words.end(), {"--mca", "btl_tcp_if_include", nic});
+  } else {
+    words = {"mpirun.mpich", "-launcher", "rsh", "-launcher-exec", self};
+    words.insert(words.end(), {"-hosts", hosts, "-iface", nic, "-bind-to", "none"});
+    words.insert(words.end(), {"-genv", "UCX_NET_DEVICES", nic});
+    words.insert(words.end(), {"-genv", "UCX_TLS", "tcp,posix,sysv,cma,self"});
+  }
+  words.insert(words.end(), {"-n", std::to_string(options.nodes * options.ranks_per_node)});
   words.insert(words.end(), options.command.begin(), options.command.end());
   return words;
 }
@@ -176,11 +183,13 @@ int main(int argc, char** argv) {
     return remote_shell(argv[1], {argv + 2, argv + argc});
   }
   Options options;
-  CLI::App app("Runs an Open MPI program on emulated nodes joined by links of a known rate (root)");
+  CLI::App app("Runs an MPI program on emulated nodes joined by links of a known rate (root)");
   app.add_option("--nodes", options.nodes, "Emulated nodes")->check(CLI::PositiveNumber);
   app.add_option("--ranks-per-node", options.ranks_per_node, "Ranks on each")
       ->check(CLI::PositiveNumber);
   app.add_option("--rate", options.rate, "Of each node's link, such as 1Gbit");
+  app.add_option("--mpi", options.mpi, "openmpi or mpich: what the program was built for")
+      ->check(CLI::IsMember({"openmpi", "mpich"}));
   app.add_option("command", options.command, "Program and its options, after --")->required();
   CLI11_PARSE(app, argc, argv);
   return run(options);

@@ -36,6 +36,19 @@ Json facts(const std::vector<Fact>& list) {
   return object;
 }
 
+Json operations(const Report& report) {
+  Json list = Json::array();
+  for (const OperationTime& one : report.operations) {
+    list.push_back({{"operation", one.operation},
+                    {"iterations", one.samples_ns.size()},
+                    {"min_ns", one.min_ns},
+                    {"p50_ns", one.p50_ns},
+                    {"max_ns", one.max_ns},
+                    {"samples_ns", one.samples_ns}});
+  }
+  return list;
+}
+
 Json tables(const Report& report) {
   Json list = Json::array();
   for (const Table& table : report.tables) {
@@ -108,6 +121,7 @@ std::string render_json(const Report& report) {
                          {"title", report.title},
                          {"headline", report.headline},
                          {"context", facts(report.config)},
+                         {"operations", operations(report)},
                          {"tables", tables(report)},
                          {"ledger", facts(report.ledger)},
                          {"bars", std::move(bars)},

@@ -66,12 +66,22 @@ struct Bar {
   std::string word;              ///< "full", "close to full", "underused"; may be empty.
 };
 
+/// How long an operation took, first entry to last exit over the ranks, one sample an iteration.
+struct OperationTime {
+  std::string operation;                 ///< "dispatch", "combine"
+  std::vector<std::int64_t> samples_ns;  ///< In the order of the iterations.
+  std::int64_t min_ns = 0;
+  std::int64_t p50_ns = 0;
+  std::int64_t max_ns = 0;
+};
+
 struct Report {
   std::string tool_version;
   std::string kind;      ///< "run", "log": what was looked at.
   std::string title;     ///< "2 nodes × 4 ranks, tcp, v1"
   std::string headline;  ///< The verdict in one sentence.
   std::vector<Fact> config;
+  std::vector<OperationTime> operations;  ///< Of own runs. In text the phase tables' titles say it.
   std::vector<Table> tables;  ///< The first is what CSV gives unless another is asked for.
   std::vector<Fact> ledger;
   std::vector<Bar> bars;

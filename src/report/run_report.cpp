@@ -37,6 +37,15 @@ Value maybe(const std::optional<double>& value) {
   return value ? Value{*value} : Value{};
 }
 
+OperationTime operation_time(const OperationMeasure& operation) {
+  OperationTime time{.operation = record::to_string(operation.kind)};
+  for (const double ns : operation.duration_by_op_ns) time.samples_ns.push_back(std::llround(ns));
+  time.min_ns = std::llround(operation.duration_ns.min);
+  time.p50_ns = std::llround(operation.duration_ns.p50);
+  time.max_ns = std::llround(operation.duration_ns.max);
+  return time;
+}
+
 Table phase_table(const OperationMeasure& operation) {
   Table table;
   const std::string name = record::to_string(operation.kind);
@@ -401,6 +410,7 @@ Report build_report(const profile::RecordingSummary& recording, const Measures& 
   Report report{.tool_version = run.tool_version, .kind = "run", .title = title_of(run)};
   report.config = config_of(run);
   for (const OperationMeasure& operation : measures.operations) {
+    report.operations.push_back(operation_time(operation));
     report.tables.push_back(phase_table(operation));
   }
   if (!report.tables.empty()) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -29,6 +30,25 @@ TEST(Json, KeepsIntegersAndNulls) {
   EXPECT_TRUE(phases["rows"][0]["rate_p50_gb_per_s"].is_null());
   EXPECT_TRUE(json["bars"][0]["utilisation_share"].is_null());
   EXPECT_EQ(json["ledger"]["tokens"], 4096);
+}
+
+TEST(Json, GivesOperationTimesAsNumbers) {
+  const test::SyntheticRun run;
+  const auto measures = run.measure();
+  const auto json = parsed(run);
+  ASSERT_EQ(json["operations"].size(), measures.operations.size());
+  for (std::size_t i = 0; i < measures.operations.size(); ++i) {
+    const auto& time = json["operations"][i];
+    EXPECT_EQ(time["operation"], record::to_string(measures.operations[i].kind));
+    EXPECT_EQ(time["iterations"], run.iterations);
+    EXPECT_EQ(time["samples_ns"].size(), static_cast<std::size_t>(run.iterations));
+    EXPECT_NEAR(time["p50_ns"].get<double>(), measures.operations[i].duration_ns.p50, 0.5);
+    EXPECT_GT(time["min_ns"], 0);
+    EXPECT_LE(time["min_ns"], time["p50_ns"]);
+    EXPECT_LE(time["p50_ns"], time["max_ns"]);
+    EXPECT_EQ(time["max_ns"],
+              *std::max_element(time["samples_ns"].begin(), time["samples_ns"].end()));
+  }
 }
 
 TEST(Json, ReplacesBytesThatAreNoUtf8) {
