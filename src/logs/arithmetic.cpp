@@ -9,6 +9,8 @@
 #include <mutex>
 #include <tuple>
 
+#include "base/numeric.hpp"
+
 namespace shunt::logs {
 namespace {
 
@@ -134,7 +136,7 @@ std::optional<int> ranks_from_bus_ratio(double ratio, bool all_reduce) {
   if (share <= 0 || share >= 1) return std::nullopt;
   const double n = 1 / (1 - share);
   if (n < 1.5 || n > 1e5) return std::nullopt;
-  return static_cast<int>(std::lround(n));
+  return saturating_round<int>(n);
 }
 
 }  // namespace shunt::logs

@@ -74,7 +74,7 @@ bool read_row(const Document& document, std::size_t i, Sink& sink) {
   }
   Sample sample;
   sample.format = "deepep-v2";
-  sample.rank = static_cast<int>(rank->value);
+  sample.rank = index_of(*rank);
   sample.operation = contains_ci(text, "dispatch") ? Operation::kDispatch : Operation::kCombine;
   for (const std::string_view word : {"expanded", "cached", "reduced"}) {
     if (contains_ci(text, word)) sample.variant = std::string(word);

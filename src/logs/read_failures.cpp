@@ -5,6 +5,7 @@
 // table says which words mean which pattern; "name: value" and "name = value" pairs become fields.
 #include <array>
 
+#include "base/numeric.hpp"
 #include "logs/readers.hpp"
 #include "logs/text.hpp"
 
@@ -120,8 +121,7 @@ std::optional<int> field_int(const Failure& failure, std::string_view name) {
   const auto it = failure.fields.find(std::string(name));
   if (it == failure.fields.end()) return std::nullopt;
   const auto number = whole_number(it->second);
-  if (!number || number->value < -1e9 || number->value > 1e9) return std::nullopt;
-  return static_cast<int>(number->value);
+  return number ? checked_cast<int>(number->value) : std::nullopt;
 }
 
 /// NVSHMEM INFO lines that map ranks to devices, and bootstrap lines that prove a rank alive.
@@ -133,7 +133,7 @@ bool read_nvshmem_info(std::string_view text, std::size_t i, Sink& sink) {
     if (!dev || !local) return false;
     Mapping mapping;
     mapping.kind = "dev_id";
-    mapping.rank = static_cast<int>(local->value);
+    mapping.rank = index_of(*local);
     mapping.value = std::string(text.substr(dev->begin, dev->end - dev->begin));
     sink.recognised("NVSHMEM device mapping");
     sink.add(i, std::move(mapping));
@@ -145,7 +145,7 @@ bool read_nvshmem_info(std::string_view text, std::size_t i, Sink& sink) {
     if (!rank || !ranks) return false;
     Mapping mapping;
     mapping.kind = "bootstrap";
-    mapping.rank = static_cast<int>(rank->value);
+    mapping.rank = index_of(*rank);
     mapping.value = std::string(text.substr(ranks->begin, ranks->end - ranks->begin));
     sink.add(i, std::move(mapping));
     return true;

@@ -90,7 +90,7 @@ bool read_mapping(std::string_view text, std::size_t line, Sink& sink) {
   if (device.empty() || device.find('=') != kNone) return false;
   Mapping mapping;
   mapping.kind = "nic";
-  mapping.rank = static_cast<int>(rank->value);
+  mapping.rank = index_of(*rank);
   mapping.value = std::string(device);
   sink.add(line, std::move(mapping));
   sink.recognised("NIC per rank");

@@ -22,7 +22,7 @@ bool read_counts(std::string_view text, std::size_t i, Sink& sink) {
   const auto rank = number_after(text, "rank ");
   if (!received || !rdma || !rank) return false;
   TokenCount count;
-  count.rank = static_cast<int>(rank->value);
+  count.rank = index_of(*rank);
   count.received = received->value;
   count.node_copies = rdma->value;
   sink.recognised("MORI-EP");
@@ -97,7 +97,7 @@ bool read_round(const Document& document, std::size_t i, Sink& sink) {
       contains_ci(heading_of(document, i), "combine") ? Operation::kCombine : Operation::kDispatch;
   sample.path = Path::kNvl;
   sample.span = Span::kApi;
-  if (const auto round = number_after(text, "Round ")) sample.run = static_cast<int>(round->value);
+  if (const auto round = number_after(text, "Round ")) sample.run = index_of(*round).value_or(0);
   // Its "MB" is 2^20.
   sample.bytes = bytes->value * 1048576.0;
   sample.bytes_error = bytes->half_ulp() * 1048576.0 + 524288.0;

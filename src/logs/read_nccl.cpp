@@ -191,7 +191,7 @@ class NcclReader {
     if (!rank || on == kNone) return;
     const std::string_view host = split_space(rest.substr(on + 4)).front();
     if (std::ranges::find(hosts_, host) == hosts_.end()) hosts_.emplace_back(host);
-    ranks_ = std::max(ranks_, static_cast<int>(rank->value) + 1);
+    ranks_ = std::max(ranks_, index_of(*rank).value_or(-1) + 1);
     sink_.claim(i);
     if (const std::size_t bracket = rest.find(']'); bracket != kNone) {
       sink_.config(i, "device_name", trim(rest.substr(bracket + 1)), Origin::kLog);

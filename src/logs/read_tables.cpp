@@ -213,7 +213,7 @@ class Table {
     SweepRow row;
     row.size_bytes = *bytes;
     row.rate_gbs = rate->value * columns_[c].factor;
-    if (time < cells.size()) {
+    if (time < columns_.size() && time < cells.size()) {
       if (const auto t = number_at(cells[time], 0)) row.time_us = t->value * columns_[time].factor;
     }
     row.source = sink_.source(rows_[r].line);

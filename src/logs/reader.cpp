@@ -115,7 +115,7 @@ void Sink::truncated(std::size_t line, std::string_view format) {
   evidence_.truncated.push_back({std::string(format), source(line)});
 }
 
-void gather(const Document& document, Evidence& evidence) {
+void gather(const Document& document, Evidence& evidence, std::span<const Reader> with) {
   const int file = static_cast<int>(evidence.files.size());
   FileInfo info;
   info.name = document.name;
@@ -123,7 +123,7 @@ void gather(const Document& document, Evidence& evidence) {
   info.notes = document.notes;
   evidence.files.push_back(std::move(info));
   Sink sink(document, file, evidence);
-  for (const Reader& reader : readers()) reader.read(document, sink);
+  for (const Reader& reader : with) reader.read(document, sink);
   for (const std::size_t title : sink.titles()) sink.claim(title);
   // A heading that stands over understood lines is part of them.
   for (std::size_t i = 0; i < document.lines.size(); ++i) {

@@ -64,8 +64,8 @@ struct Reader {
 /// All readers, most specific first. Configuration and prose come last and see every line.
 [[nodiscard]] std::span<const Reader> readers();
 
-/// Runs every reader over `document` and appends what it says, and what nobody understood.
-void gather(const Document& document, Evidence& evidence);
+/// Runs the readers over `document` and appends what it says, and what nobody understood.
+void gather(const Document& document, Evidence& evidence, std::span<const Reader> with = readers());
 
 /// `--set key=value`: refuses unknown keys and impossible values.
 [[nodiscard]] Status set_option(Evidence& evidence, std::string_view assignment);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/numeric.hpp"
+
 namespace shunt::logs {
 namespace {
 
@@ -55,6 +57,11 @@ bool glued_to_word(std::string_view text, std::size_t begin) {
 
 double Number::half_ulp() const {
   return 0.5 * std::pow(10.0, -decimals);
+}
+
+std::optional<int> index_of(const Number& number) {
+  const auto index = checked_cast<int>(number.value);
+  return index && *index >= 0 && *index < 1'000'000 ? index : std::nullopt;
 }
 
 bool is_space(char c) {

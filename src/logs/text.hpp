@@ -25,6 +25,9 @@ struct Number {
   [[nodiscard]] double half_ulp() const;
 };
 
+/// A rank, device or port number: nullopt below zero and beyond six digits, which nothing has.
+[[nodiscard]] std::optional<int> index_of(const Number& number);
+
 [[nodiscard]] bool is_space(char c);
 [[nodiscard]] bool is_digit(char c);
 [[nodiscard]] bool is_alpha(char c);

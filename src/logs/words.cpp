@@ -92,4 +92,9 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+std::optional<int> small_count(std::string_view word) {
+  const auto count = parse_count(word);
+  return count && *count < 1'000'000 ? std::optional(static_cast<int>(*count)) : std::nullopt;
+}
+
 }  // namespace shunt::logs

@@ -18,6 +18,8 @@ namespace shunt::logs {
 
 /// Digits only, thousands separators (, _ ') between groups of three allowed; the whole word.
 [[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view word);
+/// As parse_count, for a port, lane or link number: nullopt beyond six digits.
+[[nodiscard]] std::optional<int> small_count(std::string_view word);
 
 /// "0x1a" or "1a"; the whole word.
 [[nodiscard]] std::optional<std::uint64_t> parse_hex(std::string_view word);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "base/units.hpp"
 
 namespace shunt::report {
@@ -125,11 +126,11 @@ std::string cell_text(const Value& value, Unit unit, const Scale& scale) {
 std::string fact_text(const Value& value, Unit unit) {
   const std::optional<double> real = as_number(value);
   if (!real || unit == Unit::kText || unit == Unit::kNumber) return cell_text(value, unit, {});
-  if (unit == Unit::kCount) return group_digits(std::llround(*real));
+  if (unit == Unit::kCount) return group_digits(saturating_round<std::int64_t>(*real));
   const Scale scale = scale_for(unit, std::fabs(*real));
-  if (unit == Unit::kNs) return format_ns(static_cast<std::uint64_t>(std::fabs(*real)));
+  if (unit == Unit::kNs) return format_ns(saturating_cast<std::uint64_t>(std::fabs(*real)));
   if (unit == Unit::kBytes) {
-    return *real < 0 ? "-" : format_bytes(static_cast<std::uint64_t>(std::llround(*real)));
+    return *real < 0 ? "-" : format_bytes(saturating_round<std::uint64_t>(*real));
   }
   return fmt::format("{} {}", cell_text(value, unit, scale), scale.name);
 }

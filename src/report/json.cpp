@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/numeric.hpp"
 
 namespace shunt::report {
 namespace {
@@ -21,7 +22,7 @@ Json to_json(const Value& value, Unit unit) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
   if (const auto* real = std::get_if<double>(&value); real != nullptr && std::isfinite(*real)) {
     const bool integral = unit == Unit::kNs || unit == Unit::kBytes || unit == Unit::kCount;
-    return integral ? Json(static_cast<std::int64_t>(std::llround(*real))) : Json(*real);
+    return integral ? Json(saturating_round<std::int64_t>(*real)) : Json(*real);
   }
   return nullptr;
 }

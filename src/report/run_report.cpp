@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/framing.hpp"
+#include "base/numeric.hpp"
 #include "base/units.hpp"
 #include "report/cell.hpp"
 #include "verdict/thresholds.hpp"
@@ -22,7 +23,7 @@ using analysis::PhaseMeasure;
 using analysis::Stats;
 
 Value whole(double value) {
-  return static_cast<std::int64_t>(std::llround(value));
+  return saturating_round<std::int64_t>(value);
 }
 Value count(std::uint64_t value) {
   return static_cast<std::int64_t>(value);

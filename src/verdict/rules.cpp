@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "base/units.hpp"
 #include "verdict/thresholds.hpp"
 
@@ -67,11 +68,11 @@ std::string rating_text(const Facts& facts) {
 }
 
 std::string ns_text(double ns) {
-  return format_ns(static_cast<std::uint64_t>(std::llround(std::max(0.0, ns))));
+  return format_ns(saturating_round<std::uint64_t>(ns));
 }
 
 std::string bytes_text(double bytes) {
-  return format_bytes(static_cast<std::uint64_t>(std::llround(std::max(0.0, bytes))));
+  return format_bytes(saturating_round<std::uint64_t>(bytes));
 }
 
 std::string percent(double share) {

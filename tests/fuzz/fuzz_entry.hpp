@@ -8,8 +8,9 @@
 
 namespace shunt::fuzz {
 
-/// Reads `bytes` as a pasted file and judges what it says.
-void read_and_judge(std::string_view bytes);
+/// Reads `bytes` as a pasted file and judges what it says. `only`: by the reader of that name, the
+/// configuration's and the prose's readers; empty: by all.
+void read_and_judge(std::string_view bytes, std::string_view only = {});
 
 /// Decodes and cleans only.
 void clean(std::string_view bytes);

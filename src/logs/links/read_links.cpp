@@ -72,7 +72,7 @@ class LinkReader {
       fact.tool = "ibstatus";
       fact.owner = quoted(text);
       if (const auto port = number_after(text, " port ")) {
-        fact.number = static_cast<int>(port->value);
+        fact.number = index_of(*port).value_or(0);
       }
     } else if (starts_with_ci(text, "hca_id:")) {
       fact.tool = "ibv_devinfo";
@@ -179,7 +179,7 @@ class LinkReader {
       told_ = false;
       last_field_ = at;
     }
-    open_->number = static_cast<int>(port->value);
+    open_->number = index_of(*port).value_or(0);
     return true;
   }
 
@@ -192,14 +192,14 @@ class LinkReader {
     if (words.size() >= 6 && words[1] == "port" && words[3] == "==>") {
       fact.tool = "ibdev2netdev";
       fact.owner = std::string(words[0]);
-      fact.number = static_cast<int>(parse_count(words[2]).value_or(1));
+      fact.number = small_count(words[2]).value_or(1);
       fact.netdev = std::string(words[4]);
       fact.state = state_word(words[5]);
     } else if (words.size() >= 4 && words[0] == "link" && words[2] == "state") {
       const auto parts = split(words[1], '/');
       fact.tool = "rdma link";
       fact.owner = std::string(parts.front());
-      fact.number = parts.size() > 1 ? static_cast<int>(parse_count(parts[1]).value_or(1)) : 1;
+      fact.number = parts.size() > 1 ? small_count(parts[1]).value_or(1) : 1;
       fact.state = lowered(words[3]);
       for (std::size_t i = 4; i + 1 < words.size(); ++i) {
         if (words[i] == "netdev") fact.netdev = std::string(words[i + 1]);
@@ -210,8 +210,7 @@ class LinkReader {
       const std::size_t slash = text.rfind('/', ports - 1);
       fact.tool = "sysfs";
       fact.owner = std::string(text.substr(slash + 1, ports - slash - 1));
-      fact.number =
-          static_cast<int>(parse_count(text.substr(ports + 7, rate - ports - 7)).value_or(1));
+      fact.number = small_count(text.substr(ports + 7, rate - ports - 7)).value_or(1);
       fact.gbit_per_s = printed_gbit(text.substr(rate + 6));
     } else {
       return false;
@@ -256,7 +255,7 @@ class LinkReader {
                std::string_view(text).substr(open + 3, close - open - 3),
                std::string_view(text).substr(close + 4));
     const auto before = split_words(std::string_view(text).substr(0, open), "[]");
-    if (!before.empty()) fact.number = static_cast<int>(parse_count(before.back()).value_or(0));
+    if (!before.empty()) fact.number = small_count(before.back()).value_or(0);
     return push(std::move(fact), at);
   }
 
@@ -265,7 +264,7 @@ class LinkReader {
     std::size_t next = 0;
     int lanes = 0;
     if (words.size() >= 3 && words[0].back() == 'X') {
-      lanes = static_cast<int>(parse_count(words[0].substr(0, words[0].size() - 1)).value_or(0));
+      lanes = small_count(words[0].substr(0, words[0].size() - 1)).value_or(0);
       if (const auto lane = whole_number(words[1])) {
         fact.gbit_per_s = infiniband_gbit(lanes, lane->value);
         fact.speed = fmt::format("{} {}", words[0], infiniband_name(lane->value));
@@ -299,7 +298,7 @@ class LinkReader {
       return true;
     }
     if (const auto gpu = number_after(text, "check_nvlink_status: GPU ")) {
-      gpu_ = fmt::format("GPU {}", static_cast<int>(gpu->value));
+      gpu_ = fmt::format("GPU {}", index_of(*gpu).value_or(0));
       gpu_model_.clear();
       checked_ = true;
     }
@@ -314,7 +313,7 @@ class LinkReader {
     fact.kind = LinkKind::kNvlink;
     fact.owner = gpu_;
     fact.model = gpu_model_;
-    fact.number = static_cast<int>(number->value);
+    fact.number = index_of(*number).value_or(0);
     if (contains_ci(value, "inactive")) {
       fact.state = "inactive";
     } else if (const auto rate = number_at(value, 0); rate && contains(value, "GB/s")) {
@@ -336,8 +335,8 @@ class LinkReader {
     LinkFact fact;
     fact.tool = "health check";
     fact.kind = LinkKind::kGpuTest;
-    fact.owner = fmt::format("GPU {}", static_cast<int>(from->value));
-    fact.peer = to ? fmt::format("GPU {}", static_cast<int>(to->value)) : "";
+    fact.owner = fmt::format("GPU {}", index_of(*from).value_or(0));
+    fact.peer = to ? fmt::format("GPU {}", index_of(*to).value_or(0)) : "";
     fact.gb_per_s = rate->value;
     fact.expected_gb_per_s = expected->value;
     return push(std::move(fact), at);
@@ -357,7 +356,7 @@ class LinkReader {
     const auto speed = number_after(text, "Speed ", "GT/s");
     const auto width = number_after(text, "Width x");
     if (!speed || !width) return false;
-    const double usable = pcie_gb_per_s(speed->value, static_cast<int>(width->value)) * 8;
+    const double usable = pcie_gb_per_s(speed->value, index_of(*width).value_or(0)) * 8;
     if (capability) {
       pcie_possible_ = usable;
       sink_.claim(at);

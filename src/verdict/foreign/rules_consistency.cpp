@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "logs/text.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/rules_list.hpp"
@@ -112,7 +113,7 @@ void check_fp8_combine(const Situation& s, Findings& findings) {
 void check_ratio(const Situation& s, int file, Findings& findings) {
   const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
   if (!shape.ratio || !shape.nodes || shape.nodes->inferred) return;
-  const int nodes = static_cast<int>(shape.nodes->value);
+  const int nodes = saturating_cast<int>(shape.nodes->value);
   if (nodes < 2) return;
   for (const auto& fit : shape.fits) {
     if (fit.nodes == nodes) return;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "logs/text.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/low_latency.hpp"
@@ -38,7 +39,7 @@ void missing_ranks(const Situation& s, int file, Findings& findings) {
     for (const auto& [rank, sample] : *ranks) shown.insert(rank);
   }
   int world = ll->highest_rank + 1;
-  if (ll->nodes) world = std::max(world, static_cast<int>(*ll->nodes * ll->per_node));
+  if (ll->nodes) world = std::max(world, saturating_cast<int>(*ll->nodes * ll->per_node));
   if (world > 4096) return;
   std::set<int> missing;
   for (int rank = 0; rank < world; ++rank) {
@@ -49,7 +50,7 @@ void missing_ranks(const Situation& s, int file, Findings& findings) {
   for (int node = 0; node * ll->per_node < world; ++node) {
     bool all = true;
     for (int i = 0; i < ll->per_node; ++i) {
-      all = all && missing.count(static_cast<int>(node * ll->per_node) + i) != 0;
+      all = all && missing.count(saturating_cast<int>(node * ll->per_node) + i) != 0;
     }
     if (all) nodes += fmt::format("{}{}", nodes.empty() ? "" : ", ", node);
   }

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "logs/ratings.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/rules_list.hpp"
@@ -40,7 +41,7 @@ Domain domain_of(const Situation& s, int file) {
     domain.su_low = std::min(domain.su_low, *sample.rate_gbs);
     domain.su_high = std::max(domain.su_high, *sample.rate_gbs);
     domain.world = sample.settings.at("ranks");
-    if (sample.bytes) domain.bytes.insert(static_cast<std::uint64_t>(*sample.bytes));
+    if (sample.bytes) domain.bytes.insert(saturating_cast<std::uint64_t>(*sample.bytes));
     if (sample.rank)
       (sample.variant == "cached" ? domain.cached : domain.ranks).insert(*sample.rank);
   }

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "logs/text.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/rules_list.hpp"
@@ -23,8 +24,7 @@ std::optional<int> field(const Failure& failure, const std::string& name) {
   const auto it = failure.fields.find(name);
   if (it == failure.fields.end()) return std::nullopt;
   const auto number = logs::number_at(it->second, 0);
-  if (!number) return std::nullopt;
-  return static_cast<int>(number->value);
+  return number ? checked_cast<int>(number->value) : std::nullopt;
 }
 
 std::string join(const std::set<int>& values) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/low_latency.hpp"
 #include "verdict/foreign/rules_list.hpp"
@@ -37,7 +38,7 @@ double node_mean(const Ranks& ranks, int node, double per_node) {
   double sum = 0;
   int n = 0;
   for (const auto& [rank, sample] : ranks) {
-    if (static_cast<int>(rank / per_node) != node || rank >= 100000) continue;
+    if (saturating_cast<int>(rank / per_node) != node || rank >= 100000) continue;
     sum += time_of(sample);
     ++n;
   }

@@ -101,7 +101,7 @@ void device_ids(const Situation& s, int file, Findings& findings) {
     }
     if (mapping.kind == "bootstrap") {
       alive.insert(*mapping.rank);
-      if (const auto n = logs::whole_number(mapping.value)) world = static_cast<int>(n->value);
+      if (const auto n = logs::whole_number(mapping.value)) world = logs::index_of(*n).value_or(0);
     }
   }
   if (first == nullptr) return;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "base/units.hpp"
 #include "logs/nccl.hpp"
 #include "logs/ratings.hpp"
@@ -24,7 +25,7 @@ using logs::Sweep;
 using logs::SweepRow;
 
 std::string size(double bytes) {
-  return format_size(static_cast<std::uint64_t>(std::max(0.0, bytes)));
+  return format_size(saturating_cast<std::uint64_t>(bytes));
 }
 
 /// bytes / time where both are printed: finer than the two printed decimals.
@@ -49,14 +50,14 @@ int ranks_by_count(const Sweep& sweep) {
   if (type == sweep.settings.end() || !row.count || *row.count <= 0) return 0;
   const double element = logs::nccl_type_bytes(type->second);
   const double peers = element > 0 ? row.size_bytes / (*row.count * element) : 0;
-  return peers > 1.5 && peers < 1e5 ? static_cast<int>(std::lround(peers)) : 0;
+  return peers > 1.5 && peers < 1e5 ? saturating_round<int>(peers) : 0;
 }
 
 /// Ranks: as the header lists them, by the count column, else from busbw/algbw, whose two printed
 /// decimals leave a range: within it a multiple of 8 is taken, as machines have 8 GPUs.
 std::optional<int> ranks_of(const Situation& s, const Sweep& sweep) {
   if (const auto world = s.evidence.number("world", sweep.source.file)) {
-    if (*world >= 2) return static_cast<int>(*world);
+    if (*world >= 2) return saturating_cast<int>(*world);
   }
   for (const Sweep& other : s.evidence.sweeps) {
     if (other.source.file == sweep.source.file && other.format == "nccl-tests" &&

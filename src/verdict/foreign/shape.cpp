@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "logs/ratings.hpp"
 #include "logs/text.hpp"
 
@@ -64,9 +65,10 @@ void infer_from_ratio(Shape& shape) {
   if (!shape.ratio) return;
   logs::RatioQuery query;
   query.ratio = *shape.ratio;
-  if (shape.topk) query.topk = static_cast<int>(std::min(shape.topk->value, 64.0));
-  if (shape.experts) query.experts = static_cast<int>(std::min(shape.experts->value, 4096.0));
-  query.ranks_per_node = shape.ranks_per_node ? static_cast<int>(shape.ranks_per_node->value) : 8;
+  if (shape.topk) query.topk = saturating_cast<int>(std::min(shape.topk->value, 64.0));
+  if (shape.experts) query.experts = saturating_cast<int>(std::min(shape.experts->value, 4096.0));
+  query.ranks_per_node =
+      shape.ranks_per_node ? saturating_cast<int>(shape.ranks_per_node->value) : 8;
   if (query.ranks_per_node > 128) query.ranks_per_node = 8;
   shape.fits = logs::fit_ratio(query);
   if (!shape.nodes && !shape.fits.empty()) {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "logs/ratings.hpp"
 #include "logs/text.hpp"
 #include "verdict/foreign/shape.hpp"
@@ -98,9 +99,9 @@ std::optional<Known> nodes_of(const Op& op, const Shape& shape) {
       op.operation != Operation::kCombine) {
     logs::RatioQuery query;
     query.ratio = op.rdma->rate / op.nvl->rate;
-    query.ranks_per_node = per > 0 && per <= 128 ? static_cast<int>(per) : 8;
-    if (shape.topk) query.topk = static_cast<int>(std::min(shape.topk->value, 64.0));
-    if (shape.experts) query.experts = static_cast<int>(std::min(shape.experts->value, 4096.0));
+    query.ranks_per_node = per > 0 && per <= 128 ? saturating_cast<int>(per) : 8;
+    if (shape.topk) query.topk = saturating_cast<int>(std::min(shape.topk->value, 64.0));
+    if (shape.experts) query.experts = saturating_cast<int>(std::min(shape.experts->value, 4096.0));
     const auto fits = logs::fit_ratio(query);
     if (!fits.empty()) {
       return Known{static_cast<double>(fits.front().nodes),
