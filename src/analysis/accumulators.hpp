@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <unordered_map>
@@ -26,23 +27,44 @@ struct PhaseTotals {
   std::uint64_t end = 0;
   std::uint64_t block_ns = 0;  ///< Σ of kPhase spans.
   std::uint64_t phase_bytes = 0;
-  std::uint64_t work_bytes = 0;  ///< Of copy, reduce and post spans.
-  std::uint32_t blocks = 0;
+  std::uint64_t work_bytes = 0;               ///< Of copy, reduce and post spans.
+  std::array<std::uint64_t, 4> block_mask{};  ///< Bit block mod 256: who took part.
   std::array<std::uint64_t, kSpanKinds> kind_ns{};
   std::array<std::uint64_t, kWaitReasons> wait_ns{};
 
   [[nodiscard]] double dur() const {
     return begin == kNever || end <= begin ? 0.0 : static_cast<double>(end - begin);
   }
-  /// Share of the blocks' time that went into `kind`, 0 … 1. Where warps of one block recorded
-  /// side by side their sum exceeds the block's time: then the share is of that sum.
-  [[nodiscard]] double share(record::SpanKind kind) const {
+  void add_block(std::uint32_t block) {
+    block_mask[block / 64 % block_mask.size()] |= std::uint64_t{1} << (block % 64);
+  }
+  [[nodiscard]] int blocks() const {
+    int count = 0;
+    for (const std::uint64_t word : block_mask) count += std::popcount(word);
+    return count;
+  }
+  /// Time that a block spent in the phase, mean over its blocks. Less than dur() where blocks went
+  /// to other phases between; dur() at most, also where warps of a block recorded side by side.
+  [[nodiscard]] double inside_ns() const {
+    const int count = blocks();
+    if (count == 0) return 0.0;
+    return std::min(dur(), static_cast<double>(std::max(block_ns, parts_ns())) / count);
+  }
+  /// The part of inside_ns() that went into `kind`.
+  [[nodiscard]] double spent_ns(record::SpanKind kind) const {
+    const std::uint64_t whole = std::max(block_ns, parts_ns());
+    if (whole == 0) return 0.0;
+    return inside_ns() * static_cast<double>(kind_ns[static_cast<std::size_t>(kind)]) /
+           static_cast<double>(whole);
+  }
+  /// What the blocks did themselves: inside, less waiting.
+  [[nodiscard]] double own_ns() const {
+    return std::max(0.0, inside_ns() - spent_ns(record::SpanKind::kWait));
+  }
+  [[nodiscard]] std::uint64_t parts_ns() const {
     std::uint64_t parts = 0;
     for (std::size_t k = 1; k < kSpanKinds; ++k) parts += kind_ns[k];
-    const std::uint64_t whole = std::max(block_ns, parts);
-    if (whole == 0) return 0.0;
-    return static_cast<double>(kind_ns[static_cast<std::size_t>(kind)]) /
-           static_cast<double>(whole);
+    return parts;
   }
   [[nodiscard]] std::uint64_t bytes() const { return phase_bytes != 0 ? phase_bytes : work_bytes; }
 };

@@ -109,6 +109,10 @@ void note_assumptions(const profile::RunInfo& run, Measures& out) {
       !framing.empty()) {
     out.notes.push_back(framing);
   }
+  if (!out.counters.empty() && out.counters.front().counter.messages) {
+    const std::string counters = describe_counter(run.config.provider);
+    if (!counters.empty()) out.notes.push_back(counters);
+  }
 }
 
 }  // namespace

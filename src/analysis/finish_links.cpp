@@ -256,7 +256,12 @@ std::vector<CounterCheck> check_counters(const Accumulated& seen,
         check.record_bytes += pair.totals->put_bytes + pair.totals->control_bytes;
       }
     }
-    check.frame_bytes = frame_bytes(run.config.provider, check.record_bytes, run.config.link_mtu);
+    check.frame_bytes = counter_bytes(run.config.provider,
+                                      check.record_bytes,
+                                      counter.messages.value_or(0),
+                                      counter.packets,
+                                      run.config.link_mtu);
+    check.resent_bytes = resent_bytes(counter.resent_segments.value_or(0), run.config.link_mtu);
     const std::uint64_t expected = check.frame_bytes.value_or(check.record_bytes);
     if (expected > 0) {
       check.ratio = static_cast<double>(counter.bytes) / static_cast<double>(expected);

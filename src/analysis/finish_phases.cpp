@@ -17,29 +17,30 @@ struct PhaseSamples {
   std::vector<double> start, end, dur, wait, copy, reduce, post, barrier, bytes, rate, blocks;
   std::array<double, kWaitReasons> reasons{};
   struct OnRank {
-    std::vector<double> dur, wait;
+    std::vector<double> dur, wait, own;
   };
   std::map<int, OnRank> ranks;
 
   void add(const PhaseTotals& totals, std::uint64_t origin, int rank) {
     const double span = totals.dur();
-    const double waited = totals.share(SpanKind::kWait) * span;
+    const double waited = totals.spent_ns(SpanKind::kWait);
     start.push_back(static_cast<double>(totals.begin - origin));
     end.push_back(static_cast<double>(totals.end - origin));
     dur.push_back(span);
     wait.push_back(waited);
-    copy.push_back(totals.share(SpanKind::kCopy) * span);
-    reduce.push_back(totals.share(SpanKind::kReduce) * span);
-    post.push_back(totals.share(SpanKind::kPost) * span);
-    barrier.push_back(totals.share(SpanKind::kBarrier) * span);
+    copy.push_back(totals.spent_ns(SpanKind::kCopy));
+    reduce.push_back(totals.spent_ns(SpanKind::kReduce));
+    post.push_back(totals.spent_ns(SpanKind::kPost));
+    barrier.push_back(totals.spent_ns(SpanKind::kBarrier));
     bytes.push_back(static_cast<double>(totals.bytes()));
     if (span > 0) rate.push_back(static_cast<double>(totals.bytes()) / span);
-    blocks.push_back(totals.blocks);
+    blocks.push_back(totals.blocks());
     for (std::size_t reason = 0; reason < kWaitReasons; ++reason) {
       reasons[reason] += static_cast<double>(totals.wait_ns[reason]);
     }
     ranks[rank].dur.push_back(span);
     ranks[rank].wait.push_back(waited);
+    ranks[rank].own.push_back(totals.own_ns());
   }
 
   [[nodiscard]] PhaseMeasure summarise_as(Phase phase) const {
@@ -63,8 +64,7 @@ struct PhaseSamples {
     double slowest = -1;
     for (const auto& [rank, samples] : ranks) {
       const double span = median(samples.dur);
-      const double waiting = median(samples.wait);
-      measure.by_rank.push_back({rank, span, waiting, std::max(0.0, span - waiting)});
+      measure.by_rank.push_back({rank, span, median(samples.wait), median(samples.own)});
       if (span > slowest) {
         slowest = span;
         measure.slowest_rank = rank;
@@ -112,9 +112,8 @@ void measure_ranks(const Accumulated& seen,
       for (const Phase phase : phases_of(out.kind)) {
         const PhaseTotals* totals = seen.find(extent.op, static_cast<int>(rank), phase);
         if (totals == nullptr) continue;
-        const double waited = totals->share(SpanKind::kWait) * totals->dur();
-        wait_sum += waited;
-        own_sum += totals->dur() - waited;
+        wait_sum += totals->spent_ns(SpanKind::kWait);
+        own_sum += totals->own_ns();
       }
       own.push_back(own_sum);
       wait.push_back(wait_sum);

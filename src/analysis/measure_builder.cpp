@@ -36,11 +36,11 @@ void MeasureBuilder::on_span(int rank, const record::Span& span) {
   const auto kind = static_cast<std::size_t>(span.kind);
   if (kind >= kSpanKinds) return;
   totals.kind_ns[kind] += dur;
+  totals.add_block(span.block);
   switch (span.kind) {
     case record::SpanKind::kPhase:
       totals.block_ns += dur;
       totals.phase_bytes += span.bytes;
-      ++totals.blocks;
       break;
     case record::SpanKind::kWait: {
       const auto reason = static_cast<std::size_t>(span.reason);

@@ -21,14 +21,15 @@ struct RankPhase {
   int rank = 0;
   double dur_ns = 0;
   double wait_ns = 0;
-  double own_ns = 0;  ///< dur − wait: what the rank itself spent.
+  double own_ns = 0;  ///< What its blocks spent there without waiting, mean over them.
 };
 
 /// A phase over all ranks and measured iterations; one sample per (rank, iteration).
 ///
-/// A rank's phase runs from the first block's begin to the last block's end. What its blocks did
-/// meanwhile (wait, copy, reduce, post, barrier) is the share of the blocks' time, times the
-/// phase's duration: wait + copy + reduce + post + barrier ≤ dur, whatever the number of blocks.
+/// A rank's phase runs from the first block's begin to the last block's end. What its blocks did in
+/// it (wait, copy, reduce, post, barrier) is the mean over them: wait + copy + reduce + post +
+/// barrier ≤ dur, whatever the number of blocks, and less where they left it for other phases, as
+/// senders do between staging and sending.
 struct PhaseMeasure {
   record::Phase phase = record::Phase::kNone;
   Stats start_ns;  ///< Since the operation's first rank entered it.
@@ -53,7 +54,7 @@ struct RankOperation {
   int rank = 0;
   double late_ns = 0;  ///< Entry after the first rank's entry.
   double dur_ns = 0;
-  double own_ns = 0;  ///< Σ over phases of dur − wait.
+  double own_ns = 0;  ///< Σ over phases.
   double wait_ns = 0;
 };
 
@@ -113,8 +114,10 @@ struct OperationMeasure {
 struct CounterCheck {
   profile::LinkCounter counter;
   std::uint64_t record_bytes = 0;  ///< Of all puts of the node in measured operations.
+  /// What the counter should show: records, message headers, frames.
   std::optional<std::uint64_t> frame_bytes;
-  std::optional<double> ratio;  ///< counter / frame bytes, or / record bytes without a model.
+  std::uint64_t resent_bytes = 0;  ///< At most, by segments that TCP sent again.
+  std::optional<double> ratio;     ///< counter / frame bytes, or / record bytes without a model.
 };
 
 struct Measures {

@@ -7,13 +7,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/units.hpp"
 #include "bootstrap/link_requests.hpp"
 #include "bootstrap/netlink.hpp"
@@ -64,6 +67,29 @@ Status on_own_thread(const std::function<Status()>& work) {
 Status enter_namespace(int fd) {
   if (::setns(fd, CLONE_NEWNET) == 0) return {};
   return system_error(errno, "cannot enter an emulated node");
+}
+
+/// RetransSegs of the calling thread's namespace: a line of names, then one of values, both "Tcp:".
+std::optional<std::uint64_t> resent_segments() {
+  const auto text = read_file("/proc/thread-self/net/snmp", 1U << 20);
+  if (!text) return std::nullopt;
+  std::istringstream lines(*text);
+  std::string names;
+  std::string values;
+  while (std::getline(lines, names) && !names.starts_with("Tcp:")) continue;
+  std::getline(lines, values);
+  std::istringstream name_words(names);
+  std::istringstream value_words(values);
+  std::string name;
+  std::string value;
+  while (name_words >> name && value_words >> value) {
+    std::uint64_t number = 0;
+    const char* end = value.data() + value.size();
+    if (name == "RetransSegs" && std::from_chars(value.data(), end, number).ptr == end) {
+      return number;
+    }
+  }
+  return std::nullopt;
 }
 
 void configure_tcp() {
@@ -226,6 +252,7 @@ Result<LinkCounters> EmulatedNodes::counters(int node) const {
   LinkCounters counters;
   const int fd = nodes_[static_cast<std::size_t>(node)].get();
   const Status read = in_namespace(fd, [&counters](Netlink& netlink) -> Status {
+    counters.resent_segments = resent_segments();
     return read_counters(netlink, kNic, &counters);
   });
   if (!read) return Unexpected(read.error());

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct LinkCounters {
   std::uint64_t drops = 0;
   std::uint64_t interface_tx_bytes = 0;  ///< Counts a segmented packet's headers once.
   std::uint64_t interface_rx_bytes = 0;
+  std::optional<std::uint64_t> resent_segments;  ///< By the node's TCP; absent without /proc.
 };
 
 /// Created once, by the process that launches the ranks, before it forks them; then usable there

@@ -74,6 +74,17 @@ std::string utc_now() {
   return text;
 }
 
+/// What all ranks of `node` have posted.
+std::uint64_t messages_of(const cluster::Shape& shape,
+                          const std::vector<RankResult>& ranks,
+                          int node) {
+  std::uint64_t messages = 0;
+  for (int local = 0; local < shape.ranks_per_node; ++local) {
+    messages += ranks[static_cast<std::size_t>(shape.rank_of(node, local))].messages;
+  }
+  return messages;
+}
+
 /// What the ranks sent, put into run.json.
 Status merge(profile::RunInfo& info, const std::vector<RankResult>& ranks) {
   info.finished = true;
@@ -81,7 +92,10 @@ Status merge(profile::RunInfo& info, const std::vector<RankResult>& ranks) {
   for (const RankResult& rank : ranks) {
     info.dropped_records.push_back(rank.dropped);
     if (info.config.provider.empty()) info.config.provider = rank.provider;
-    if (rank.counter) info.counters.push_back(*rank.counter);
+    if (rank.counter) {
+      info.counters.push_back(*rank.counter);
+      info.counters.back().messages = messages_of(info.shape, ranks, rank.counter->from_node);
+    }
     profile::Correctness& all = info.correctness;
     all.checked |= rank.correctness.checked;
     all.dispatch_rows += rank.correctness.dispatch_rows;

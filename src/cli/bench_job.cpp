@@ -96,7 +96,7 @@ class RankBench {
     if (o().check && o().warmup == 0) {
       return usage_error("--check needs --warmup 1 or more: it looks at a warm-up iteration");
     }
-    auto before = read_counter();
+    auto before = read_counters();
     if (!before) return Unexpected(std::move(before).error());
     SHUNT_TRY(world_.barrier());
     for (int i = 0; i < o().iters; ++i) {
@@ -238,23 +238,34 @@ class RankBench {
     return {};
   }
 
-  Result<std::optional<bootstrap::LinkCounters>> read_counter() const {
-    if (job_.links == nullptr || job_.shape.local_of(world_.rank()) != 0) return std::nullopt;
+  struct Counters {
+    std::uint64_t messages = 0;
+    std::optional<bootstrap::LinkCounters> link;  ///< First rank of a node, emulated links only.
+  };
+
+  Result<Counters> read_counters() const {
+    Counters counters{.messages = buffer_->proxy_stats().messages()};
+    if (job_.links == nullptr || job_.shape.local_of(world_.rank()) != 0) return counters;
     auto read = job_.links->counters(node());
     if (!read) return Unexpected(std::move(read).error());
-    return std::optional(*read);
+    counters.link = *read;
+    return counters;
   }
 
-  Result<RankResult> finish(const std::optional<bootstrap::LinkCounters>& before) {
+  Result<RankResult> finish(const Counters& before) {
     SHUNT_TRY(world_.barrier());
-    auto after = read_counter();
+    auto after = read_counters();
     if (!after) return Unexpected(std::move(after).error());
-    if (before && *after) {
+    result_.messages = after->messages - before.messages;
+    if (before.link && after->link) {
       profile::LinkCounter counter;
       counter.from_node = node();
       counter.source = "token bucket of the emulated link";
-      counter.bytes = (*after)->wire_bytes - before->wire_bytes;
-      counter.packets = (*after)->wire_packets - before->wire_packets;
+      counter.bytes = after->link->wire_bytes - before.link->wire_bytes;
+      counter.packets = after->link->wire_packets - before.link->wire_packets;
+      if (before.link->resent_segments && after->link->resent_segments) {
+        counter.resent_segments = *after->link->resent_segments - *before.link->resent_segments;
+      }
       result_.counter = counter;
     }
     SHUNT_TRY(aligner_->sample());
@@ -396,7 +407,10 @@ Result<profile::RunInfo> describe_run(const BenchJob& job, const char* launcher)
   c.launcher = launcher;
   c.link_rate_bytes_per_s = job.link_rate;
   c.emulated_link = job.links != nullptr;
-  if (job.links != nullptr) c.link_mtu = job.links->options().mtu;
+  if (job.links != nullptr) {
+    c.link_mtu = job.links->options().mtu;
+    c.link_burst_bytes = job.links->burst_bytes();
+  }
   c.command_line = o.command_line;
   auto routings = all_routings(job);
   if (!routings) return Unexpected(std::move(routings).error());
@@ -438,12 +452,14 @@ std::vector<std::byte> to_bytes(const RankResult& r) {
          {"combine_max_error", r.correctness.combine_max_error},
          {"combine_mismatches", r.correctness.combine_mismatches},
          {"dropped", r.dropped},
+         {"messages", r.messages},
          {"provider", r.provider}};
   for (const profile::ClockFit& fit : r.clocks) {
     j["clocks"].push_back({fit.rank, fit.offset_ns, fit.drift_ppb, fit.begin_ns, fit.residual_ns});
   }
   if (r.counter) {
     j["counter"] = {r.counter->from_node, r.counter->source, r.counter->bytes, r.counter->packets};
+    if (r.counter->resent_segments) j["resent_segments"] = *r.counter->resent_segments;
   }
   const std::vector<std::uint8_t> packed = json::to_cbor(j);
   const auto bytes = std::as_bytes(std::span(packed));
@@ -465,6 +481,7 @@ Result<RankResult> from_bytes(const std::vector<std::byte>& bytes) {
   r.correctness.combine_max_error = j["combine_max_error"];
   r.correctness.combine_mismatches = j["combine_mismatches"];
   r.dropped = j["dropped"];
+  r.messages = j["messages"];
   r.provider = j["provider"];
   if (j.contains("clocks")) {
     for (const json& fit : j["clocks"]) {
@@ -473,7 +490,8 @@ Result<RankResult> from_bytes(const std::vector<std::byte>& bytes) {
   }
   if (j.contains("counter")) {
     const json& counter = j["counter"];
-    r.counter = profile::LinkCounter{counter[0], -1, counter[1], counter[2], counter[3]};
+    r.counter = profile::LinkCounter{counter[0], -1, counter[1], counter[2], counter[3], {}, {}};
+    if (j.contains("resent_segments")) r.counter->resent_segments = j["resent_segments"];
   }
   return r;
 }

@@ -61,7 +61,8 @@ struct RankResult {
   profile::Correctness correctness;
   std::uint64_t dropped = 0;
   std::string provider;
-  std::vector<profile::ClockFit> clocks;        ///< Rank 0's only.
+  std::vector<profile::ClockFit> clocks;  ///< Rank 0's only.
+  std::uint64_t messages = 0;  ///< Posted in the measured iterations, credits and heartbeats too.
   std::optional<profile::LinkCounter> counter;  ///< First rank of a node, emulated links only.
 };
 

@@ -71,13 +71,6 @@ record::Phase put_phase(int kind) {
   return kPhases[kind];
 }
 
-std::uint64_t thread_cpu_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(t.tv_nsec);
-}
-
 }  // namespace
 
 Proxy::Proxy(ProxyOptions options)
@@ -202,7 +195,6 @@ void Proxy::run() {
     quiet_rounds_ = busy ? 0 : quiet_rounds_ + 1;
     if (quiet_rounds_ > kQuietRounds) rest(now);
   }
-  stats_.busy_ns = thread_cpu_ns();
 }
 
 bool Proxy::take_descriptors() {
@@ -273,7 +265,7 @@ bool Proxy::post_pending() {
   if (options_.lane != nullptr) std::ranges::for_each(batch, stamp);
   const std::size_t taken = options_.fabric->post(batch);
   pending_head_ += taken;
-  stats_.puts += taken;
+  stats_.puts.add(taken);
   return taken > 0;
 }
 
@@ -307,7 +299,7 @@ bool Proxy::post_credits(bool idle) {
       ++i;
       continue;
     }
-    ++stats_.credits;
+    stats_.credits.add(1);
     sent = true;
     c.credit_told = released;
     c.dirty = false;
@@ -391,7 +383,7 @@ void Proxy::on_data(const Signal& signal, const fabric::Event& event) {
   }
   std::uint64_t* flag = rank.heap_word(rank.layout.arrived[kind]) + signal.slot;
   if (got.kind == Widened::Kind::kStale || load_acquire(flag) >= got.sequence + 1) {
-    ++stats_.stale_signals;
+    stats_.stale_signals.add(1);
     return;
   }
   store_release(flag, got.sequence + 1);
@@ -436,7 +428,7 @@ void Proxy::on_credit(const Signal& signal) {
     return;
   }
   if (got.kind == Widened::Kind::kStale) {
-    ++stats_.stale_signals;
+    stats_.stale_signals.add(1);
     return;
   }
   store_release(rank.heap_word(rank.layout.credit[kind]) + peer, got.sequence);
@@ -464,7 +456,7 @@ void Proxy::on_completion(const fabric::Event& event) {
   const std::size_t slot = rank.layout.slot(kind, peer, sequence);
   std::uint64_t* flag = rank.heap_word(rank.layout.completed[kind]) + slot;
   if (load_acquire(flag) >= sequence + 1) {
-    ++stats_.stale_signals;
+    stats_.stale_signals.add(1);
     return;
   }
   if (options_.lane != nullptr) {
@@ -515,7 +507,7 @@ void Proxy::heartbeat(std::uint64_t now) {
     if (rail_gone_[static_cast<std::size_t>(p)]) continue;
     // Refused while the queue is full: then other signals keep this rank alive at the peer.
     const Signal beat{SignalKind::kHeartbeat, my_index_[static_cast<std::size_t>(p)], 0};
-    if (send_immediate(p, beat)) ++stats_.heartbeats;
+    if (send_immediate(p, beat)) stats_.heartbeats.add(1);
   }
 }
 

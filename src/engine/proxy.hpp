@@ -43,13 +43,27 @@ struct ProxyOptions {
   std::uint64_t heartbeat_ns = 1'000'000'000;  ///< Silence after which a peer is lost.
 };
 
+/// A count that one thread advances and any may read; orders nothing.
+class Tally {
+ public:
+  void add(std::uint64_t n) { value_.store(get() + n, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
 /// Counters of the progress thread, for run.json and reports.
 struct ProxyStats {
-  std::uint64_t puts = 0;
-  std::uint64_t credits = 0;
-  std::uint64_t heartbeats = 0;
-  std::uint64_t stale_signals = 0;  ///< Duplicates and overtaken messages, ignored.
-  std::uint64_t busy_ns = 0;        ///< CPU time of the thread.
+  Tally puts;
+  Tally credits;
+  Tally heartbeats;
+  Tally stale_signals;  ///< Duplicates and overtaken messages, ignored.
+
+  /// All that went to the fabric.
+  [[nodiscard]] std::uint64_t messages() const {
+    return puts.get() + credits.get() + heartbeats.get();
+  }
 };
 
 class Proxy {

@@ -97,6 +97,8 @@ class JsonReader {
     const auto found = json_.find(key);
     const std::string path = path_.empty() ? key : fmt::format("{}.{}", path_, key);
     if (found == json_.end()) {
+      // What may be unknown is unknown to writers older than the key.
+      if constexpr (requires { value.has_value(); }) return value.reset();
       problem_ = fmt::format("{} is missing", path);
       return;
     }

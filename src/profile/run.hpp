@@ -40,6 +40,8 @@ struct RunConfig {
   std::string provider;                         ///< Fabric::provider(), empty with one node.
   std::optional<double> link_rate_bytes_per_s;  ///< Rating of one link, one direction.
   bool emulated_link = false;
+  /// Depth of its token bucket: what passes at once after an idle time.
+  std::optional<std::uint64_t> link_burst_bytes;
   int link_mtu = 1500;  ///< Of the links between nodes, where frames are derived.
   std::vector<std::string> command_line;
 };
@@ -67,7 +69,10 @@ struct LinkCounter {
   int to_node = -1;    ///< −1: to all others (one NIC per node).
   std::string source;  ///< "tbf queue discipline", "port_xmit_data of mlx5_0"
   std::uint64_t bytes = 0;
-  std::uint64_t packets = 0;
+  std::uint64_t packets = 0;  ///< Frames; 0 where the counter has none.
+  /// Messages that the ranks behind the link posted meanwhile: puts, counts, credits, heartbeats.
+  std::optional<std::uint64_t> messages;
+  std::optional<std::uint64_t> resent_segments;  ///< By TCP of the node, in the same time.
 };
 
 /// Outcome of --check.

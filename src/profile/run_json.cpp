@@ -47,6 +47,7 @@ void fields(Io& io, RunConfig* /*tag*/, T& config) {
   io("provider", config.provider);
   io("link_rate_bytes_per_s", config.link_rate_bytes_per_s);
   io("emulated_link", config.emulated_link);
+  io("link_burst_bytes", config.link_burst_bytes);
   io("link_mtu", config.link_mtu);
   io("command_line", config.command_line);
 }
@@ -91,6 +92,8 @@ void fields(Io& io, LinkCounter* /*tag*/, T& counter) {
   io("source", counter.source);
   io("bytes", counter.bytes);
   io("packets", counter.packets);
+  io("messages", counter.messages);
+  io("resent_segments", counter.resent_segments);
 }
 
 template <typename Io, typename T>

@@ -162,6 +162,10 @@ Table link_table(const Measures& measures) {
   return table;
 }
 
+Value optional_count(const std::optional<std::uint64_t>& value) {
+  return value ? count(*value) : Value{};
+}
+
 Table counter_table(const Measures& measures) {
   Table table{.id = "counters", .title = "counters beside the records, all measured iterations"};
   table.columns = {{"link", "link", Unit::kText},
@@ -169,6 +173,9 @@ Table counter_table(const Measures& measures) {
                    {"counter_bytes", "counter", Unit::kBytes},
                    {"record_bytes", "records", Unit::kBytes},
                    {"frame_bytes", "as frames", Unit::kBytes},
+                   {"resent_segments", "sent again", Unit::kCount},
+                   {"messages", "", Unit::kCount},
+                   {"packets", "", Unit::kCount},
                    {"difference_share", "difference", Unit::kShare}};
   for (const analysis::CounterCheck& check : measures.counters) {
     const std::string target =
@@ -178,6 +185,9 @@ Table counter_table(const Measures& measures) {
                           count(check.counter.bytes),
                           count(check.record_bytes),
                           check.frame_bytes ? count(*check.frame_bytes) : Value{},
+                          optional_count(check.counter.resent_segments),
+                          optional_count(check.counter.messages),
+                          count(check.counter.packets),
                           check.ratio ? Value{*check.ratio - 1} : Value{}});
   }
   return table;
@@ -385,8 +395,10 @@ void add_notes(const profile::RecordingSummary& recording,
   }
   if (recording.run.shape.world > 1) {
     report.notes.push_back(
-        fmt::format("clocks of ranks are aligned to within {}",
-                    fact_text(static_cast<double>(measures.clock_residual_ns), Unit::kNs)));
+        measures.clock_residual_ns == 0
+            ? std::string("all ranks read the clock of one host: nothing to align")
+            : fmt::format("clocks of ranks are aligned to within {}",
+                          fact_text(static_cast<double>(measures.clock_residual_ns), Unit::kNs)));
   }
   report.notes.insert(report.notes.end(), measures.notes.begin(), measures.notes.end());
   report.notes.insert(report.notes.end(), recording.notes.begin(), recording.notes.end());
@@ -416,8 +428,9 @@ Report build_report(const profile::RecordingSummary& recording, const Measures& 
   }
   if (!report.tables.empty()) {
     report.tables.back().notes.push_back(
-        "p50 over ranks and iterations, each column by itself; max: the longest; wait … post: the "
-        "blocks' share of the phase, times its duration");
+        "p50 over ranks and iterations, each column by itself; max: the longest; wait … post: what "
+        "a "
+        "block did in the phase, which is less than dur where it did other phases between");
   }
   if (Table links = link_table(measures); !links.rows.empty()) {
     report.tables.push_back(std::move(links));

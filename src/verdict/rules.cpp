@@ -19,13 +19,20 @@ std::optional<double> Facts::rating() const {
   return *rate / 1e9;
 }
 
+namespace {
+
+double burst_bytes(const Facts& facts) {
+  return static_cast<double>(facts.config().link_burst_bytes.value_or(0));
+}
+
+}  // namespace
+
 Pipe pipe_of(const Facts& facts, const analysis::LinkMeasure& link) {
   Pipe pipe;
   const std::optional<double> rating = facts.rating();
   if (!rating || link.bytes.empty()) return pipe;
-  if (facts.config().emulated_link && link.bytes.p50 <= static_cast<double>(kBucketBytes)) {
-    pipe.small_batch = true;
-  }
+  pipe.burst_bytes = burst_bytes(facts);
+  pipe.small_batch = pipe.burst_bytes >= kBurstIsBatch * link.bytes.p50;
   if (link.latency_ns.empty() || link.put_bytes_mean <= 0) return pipe;
   pipe.latency_ns = std::max(0.0, link.latency_ns.min - link.put_bytes_mean / *rating);
   const double in_pipe = *rating * pipe.latency_ns;
@@ -37,8 +44,7 @@ Pipe pipe_of(const Facts& facts, const analysis::LinkMeasure& link) {
 }
 
 bool burst_hides_rate(const Facts& facts, const analysis::LinkMeasure& link) {
-  return facts.config().emulated_link &&
-         link.bytes.p50 < static_cast<double>(kBucketMultiple * kBucketBytes);
+  return burst_bytes(facts) > kBurstHidesRate * link.bytes.p50;
 }
 
 bool is_underused(const Facts& facts, const analysis::LinkMeasure& link) {

@@ -51,6 +51,7 @@ struct Pipe {
   double latency_ns = 0;   ///< Least seen, less the put's own time on the link.
   double bound = 1;        ///< bytes / (bytes + rating · latency): what this batch allows.
   double puts_needed = 1;  ///< In flight: 1 on the wire + rating · latency / put.
+  double burst_bytes = 0;  ///< Of an emulated link's token bucket.
   bool small_batch = false;
   bool filled = true;  ///< Mean puts in flight ≥ puts_needed.
 };

@@ -92,7 +92,7 @@ RuleResult underused(const Facts& facts) {
     }
     if (low.empty()) continue;
     const LinkMeasure& least = *slowest_of(low);
-    const double lost = least.window_ns.p50 - least.bytes.p50 / *facts.rating();
+    const double lost = least.window_ns.p50 * (1 - least.utilisation.value_or(0));
     Finding finding{.id = "underused", .severity = Severity::kNotice};
     finding.where = fmt::format("{}, {}", record::to_string(operation.kind), name_links(low));
     finding.sentence = fmt::format(

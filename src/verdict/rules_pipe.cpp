@@ -72,18 +72,19 @@ bool one_put_a_queue(const LinkMeasure& link) {
 Finding small_batch(const Facts& facts, const LinkMeasure& link, const Pipe& pipe) {
   const double pipe_bytes = *facts.rating() * pipe.latency_ns;
   double wanted = pipe_bytes * kWantedBound / (1 - kWantedBound);
-  if (facts.config().emulated_link) {
-    wanted = std::max(wanted, static_cast<double>(kBucketMultiple * kBucketBytes));
-  }
+  wanted = std::max(wanted, pipe.burst_bytes / kBurstHidesRate);
   const double factor = std::ceil(wanted / std::max(1.0, link.bytes.p50));
   Finding finding{.id = "small-messages", .severity = Severity::kNotice};
-  finding.sentence = fmt::format(
-      "the batch is too small for the link: {} in {} puts an operation, which need {} at the "
-      "rating while the window is {}",
-      bytes_text(link.bytes.p50),
-      fmt::format("{:.0f}", link.puts.p50),
-      ns_text(link.bytes.p50 / *facts.rating()),
-      ns_text(link.window_ns.p50));
+  finding.sentence =
+      fmt::format("the batch is too small for the link: {} in {:.0f} puts an operation, ",
+                  bytes_text(link.bytes.p50),
+                  link.puts.p50);
+  finding.sentence += pipe.bound < kUnderused
+                          ? fmt::format("which need {} at the rating while the window is {}",
+                                        ns_text(link.bytes.p50 / *facts.rating()),
+                                        ns_text(link.window_ns.p50))
+                          : fmt::format("of which the emulated link lets {} pass at once",
+                                        bytes_text(pipe.burst_bytes));
   finding.evidence.push_back({"bytes an operation", bytes_text(link.bytes.p50), "puts"});
   if (!link.latency_ns.empty()) add_flight(link, pipe, finding);
   if (pipe.bound < kUnderused) {
@@ -93,9 +94,11 @@ Finding small_batch(const Facts& facts, const LinkMeasure& link, const Pipe& pip
                                      ns_text(pipe.latency_ns),
                                      percent(pipe.bound));
   } else {
-    finding.derivation = fmt::format("{} ≤ {} burst of the emulated link's token bucket",
+    finding.derivation = fmt::format("{} burst of the token bucket / {} = {} ≥ {}",
+                                     bytes_text(pipe.burst_bytes),
                                      bytes_text(link.bytes.p50),
-                                     bytes_text(static_cast<double>(kBucketBytes)));
+                                     percent(pipe.burst_bytes / std::max(1.0, link.bytes.p50)),
+                                     percent(kBurstIsBatch));
   }
   finding.action = fmt::format(
       "{} tokens a rank or more would load the link; for so few, judge the latency, not the rate",

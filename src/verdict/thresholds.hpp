@@ -17,10 +17,11 @@ inline constexpr double kUnderused = 0.80;
 /// Share of a link's rating that a batch should allow: bytes / (bytes + rating · latency).
 inline constexpr double kWantedBound = 0.90;
 
-/// Burst of the token bucket that `--emulate-link` builds. What fits in it passes at once; an
-/// operation has to move several times as much before the rate says anything about the link.
-inline constexpr std::uint64_t kBucketBytes = 256 * 1024;
-inline constexpr std::uint64_t kBucketMultiple = 4;
+/// What fits in the token bucket of `--emulate-link` passes at once. Where that is more than this
+/// share of an operation's bytes, the rate in their window says nothing about the link.
+inline constexpr double kBurstHidesRate = 0.025;
+/// And from this share on the batch counts as too small to load the link.
+inline constexpr double kBurstIsBatch = 0.1;
 
 /// Puts smaller than this cost 2–4 × the processor time per byte on TCP, and too many queue
 /// entries per byte on NICs.
@@ -40,6 +41,11 @@ inline constexpr double kSlowRank = 1.5;
 inline constexpr double kCold = 1.5;
 /// Counter against frames: 2 % is the goal, 5 % the finding.
 inline constexpr double kCounterTolerance = 0.05;
+/// Messages of a rank and peer that may lie on the other side of a counter's reading than of the
+/// records: a heartbeat and a credit, at either of two readings.
+inline constexpr double kEdgeMessages = 4;
+/// Such a message: 48 B of header in a frame, and the acknowledgement (66 B each beside it).
+inline constexpr double kEdgeMessageBytes = 180;
 /// Puts are posted until this share of the window has passed: the sender sets the pace.
 inline constexpr double kPostedLate = 0.7;
 

@@ -194,7 +194,7 @@ TEST_P(Processes, DisorderOnTheWireChangesNothing) {
     auto state = BufferState::create(world, options, hooks);
     if (!state) return Unexpected(state.error());
     for (int i = 0; i < 12; ++i) SHUNT_TRY(RankRun(**state, c, false).round(i));
-    const bool stale = (*state)->proxy_stats().stale_signals > 0;
+    const bool stale = (*state)->proxy_stats().stale_signals.get() > 0;
     (*state)->close();
     return std::string(stale ? "duplicates were seen" : "");
   });

@@ -336,7 +336,8 @@ profile::RecordingSummary SyntheticRun::summary() const {
                 .launcher = "local",
                 .provider = provider,
                 .link_rate_bytes_per_s = rating,
-                .emulated_link = emulated};
+                .emulated_link = emulated,
+                .link_burst_bytes = burst_bytes};
   const auto tokens = static_cast<std::uint64_t>(run.config.tokens);
   const auto remote = tokens * static_cast<std::uint64_t>(nodes - 1);
   for (int rank = 0; rank < run.shape.world; ++rank) {

@@ -25,6 +25,7 @@ struct SyntheticRun {
   int warmup = 1;
   std::optional<double> rating = 0.125e9;  ///< Bytes/s, as run.json states it.
   bool emulated = true;
+  std::optional<std::uint64_t> burst_bytes = 25'000;  ///< Of the emulated link's token bucket.
   std::string provider = "net";
 
   // The link as it behaves.

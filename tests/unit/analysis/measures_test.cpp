@@ -111,38 +111,70 @@ TEST(Links, MoreThanTheLinkCanCarryIsImpossibleNotFull) {
   EXPECT_GT(*link.impossible_utilisation, 1.5);
 }
 
-TEST(Phases, SeveralBlocksGiveOnePhaseAndShares) {
-  MeasureBuilder builder;
-  const auto span = [&](std::uint64_t begin,
-                        std::uint64_t end,
-                        std::uint16_t block,
-                        SpanKind kind,
-                        std::uint64_t bytes) {
-    builder.on_span(0,
-                    {.begin_ns = begin,
-                     .end_ns = end,
-                     .bytes = bytes,
-                     .phase = Phase::kDispatchInterNodeRecv,
-                     .block = block,
-                     .kind = kind});
-  };
-  whole(builder, 0, 0, 500);
-  span(100, 300, 0, SpanKind::kPhase, 50);
-  span(100, 200, 0, SpanKind::kWait, 0);
-  span(200, 300, 0, SpanKind::kCopy, 50);
-  span(200, 400, 1, SpanKind::kPhase, 70);
-  span(200, 400, 1, SpanKind::kCopy, 70);
-  profile::RecordingSummary recording;
-  recording.run.operations = {{.op = 0, .kind = Phase::kDispatch}};
-  const Measures measures = builder.finish(recording);
-  const PhaseMeasure* phase = measures.operations.at(0).find(Phase::kDispatchInterNodeRecv);
-  ASSERT_NE(phase, nullptr);
-  EXPECT_EQ(phase->start_ns.p50, 100);
-  EXPECT_EQ(phase->dur_ns.p50, 300);
-  EXPECT_EQ(phase->wait_ns.p50, 75);  // 100 of 400 ns of block time, times 300.
-  EXPECT_EQ(phase->copy_ns.p50, 225);
-  EXPECT_EQ(phase->bytes.p50, 120);
-  EXPECT_EQ(phase->blocks.p50, 2);
+/// Feeds spans of rank 0 in one phase of operation 0.
+class PhaseSpans {
+ public:
+  explicit PhaseSpans(Phase phase) : phase_(phase) { whole(builder_, 0, 0, 500); }
+  void add(std::uint64_t begin,
+           std::uint64_t end,
+           std::uint16_t block,
+           SpanKind kind,
+           std::uint64_t bytes = 0) {
+    builder_.on_span(0,
+                     {.begin_ns = begin,
+                      .end_ns = end,
+                      .bytes = bytes,
+                      .phase = phase_,
+                      .block = block,
+                      .kind = kind});
+  }
+  PhaseMeasure measure() {
+    profile::RecordingSummary recording;
+    recording.run.operations = {{.op = 0, .kind = Phase::kDispatch}};
+    return *builder_.finish(recording).operations.at(0).find(phase_);
+  }
+
+ private:
+  Phase phase_;
+  MeasureBuilder builder_;
+};
+
+TEST(Phases, TimeBetweenABlocksStaysInAPhaseIsNotSpentInIt) {
+  PhaseSpans spans(Phase::kCopyToStaging);
+  for (const std::uint64_t begin : {100U, 200U, 300U}) {
+    spans.add(begin, begin + 10, 0, SpanKind::kPhase, 5);
+    spans.add(begin, begin + 8, 0, SpanKind::kCopy, 5);
+  }
+  const PhaseMeasure phase = spans.measure();
+  EXPECT_EQ(phase.dur_ns.p50, 210);
+  EXPECT_EQ(phase.copy_ns.p50, 24);
+  EXPECT_EQ(phase.by_rank.at(0).own_ns, 30);
+  EXPECT_EQ(phase.blocks.p50, 1);
+}
+
+TEST(Phases, WarpsSideBySideDoNotExceedThePhase) {
+  PhaseSpans spans(Phase::kDispatchIntra);
+  spans.add(100, 200, 3, SpanKind::kPhase);
+  for (int warp = 0; warp < 4; ++warp) spans.add(100, 200, 3, SpanKind::kCopy);
+  const PhaseMeasure phase = spans.measure();
+  EXPECT_EQ(phase.copy_ns.p50, 100);
+  EXPECT_EQ(phase.blocks.p50, 1);
+}
+
+TEST(Phases, SeveralBlocksGiveOnePhaseAndTheirMean) {
+  PhaseSpans spans(Phase::kDispatchInterNodeRecv);
+  spans.add(100, 300, 0, SpanKind::kPhase, 50);
+  spans.add(100, 200, 0, SpanKind::kWait);
+  spans.add(200, 300, 0, SpanKind::kCopy, 50);
+  spans.add(200, 400, 1, SpanKind::kPhase, 70);
+  spans.add(200, 400, 1, SpanKind::kCopy, 70);
+  const PhaseMeasure phase = spans.measure();
+  EXPECT_EQ(phase.start_ns.p50, 100);
+  EXPECT_EQ(phase.dur_ns.p50, 300);
+  EXPECT_EQ(phase.wait_ns.p50, 50);  // 100 ns on one of two blocks.
+  EXPECT_EQ(phase.copy_ns.p50, 150);
+  EXPECT_EQ(phase.bytes.p50, 120);
+  EXPECT_EQ(phase.blocks.p50, 2);
 }
 
 TEST(Builder, PairingStaysWithinItsLimitAndChangesNoWindow) {

@@ -229,6 +229,82 @@ TEST(CountersDisagree, BeyondFivePercentOnly) {
   EXPECT_THAT(ids(run), Not(Contains("counters-disagree")));
 }
 
+/// Puts of 1 kB in a tiny run, whose counter moved `bytes` in `frames`.
+Judgement judged_with_counter(std::uint64_t bytes,
+                              std::uint64_t frames,
+                              std::optional<std::uint64_t> messages,
+                              std::optional<std::uint64_t> resent = {}) {
+  SyntheticRun run;
+  run.chunks = 1;
+  run.put_bytes = 1000;
+  profile::RecordingSummary summary = run.summary();
+  for (profile::LinkCounter& counter : summary.run.counters) {
+    counter.bytes = bytes;
+    counter.packets = frames;
+    counter.messages = messages;
+    counter.resent_segments = resent;
+  }
+  analysis::MeasureBuilder builder;
+  run.play(builder);
+  return judge(summary, builder.finish(summary));
+}
+
+TEST(CountersDisagree, HeadersHeartbeatsAndAcknowledgementsOfATinyRunAreAccountedFor) {
+  // 2 ranks · 5 iterations · 2 puts of 1000 B; 60 messages, 48 B of header each; 100 frames.
+  constexpr std::uint64_t kExact = 20'000 + 60 * 48 + 100 * 66;
+  EXPECT_THAT(ids(judged_with_counter(kExact, 100, 60)), Not(Contains("counters-disagree")));
+  // The same bytes are a third too many where nobody knows of the messages.
+  EXPECT_THAT(ids(judged_with_counter(kExact, 0, {})), Contains("counters-disagree"));
+}
+
+TEST(CountersDisagree, ToleratesTheEdgesOfTheReadingsAndNoMore) {
+  constexpr std::uint64_t kExact = 20'000 + 60 * 48 + 100 * 66;
+  constexpr auto kTolerated = static_cast<std::uint64_t>(0.05 * kExact + 2 * 4 * 180);
+  for (const bool more : {true, false}) {
+    const auto off = [&](std::uint64_t by) { return more ? kExact + by : kExact - by; };
+    EXPECT_THAT(ids(judged_with_counter(off(kTolerated - 1), 100, 60)),
+                Not(Contains("counters-disagree")));
+    EXPECT_THAT(ids(judged_with_counter(off(kTolerated + 2), 100, 60)),
+                Contains("counters-disagree"));
+  }
+}
+
+TEST(CountersDisagree, WhatTcpSentAgainExplainsMoreButNeverLess) {
+  constexpr std::uint64_t kExact = 20'000 + 60 * 48 + 100 * 66;
+  EXPECT_THAT(ids(judged_with_counter(kExact + 5000, 100, 60, 0)), Contains("counters-disagree"));
+  EXPECT_THAT(ids(judged_with_counter(kExact + 5000, 100, 60, 3)),
+              Not(Contains("counters-disagree")));
+  EXPECT_THAT(ids(judged_with_counter(kExact - 5000, 100, 60, 9)), Contains("counters-disagree"));
+  const Finding found = find(judged_with_counter(kExact + 9000, 100, 60, 1), "counters-disagree");
+  EXPECT_THAT(found.evidence.back().value, HasSubstr("1 segment, 1.51 kB at most"));
+}
+
+TEST(Underused, SaysWhatIsLostInTheWindow) {
+  // Medians of their own: the window's and the bytes' need not be of one iteration.
+  const SyntheticRun run = slow_fabric();
+  analysis::Measures measures = run.measure();
+  for (analysis::OperationMeasure& operation : measures.operations) {
+    for (analysis::LinkMeasure& link : operation.links) {
+      link.window_ns.p50 = 200'000'000;
+      link.bytes.p50 = 28'000'000;
+      link.utilisation = 0.5;
+    }
+  }
+  EXPECT_THAT(find(judge(run.summary(), measures), "underused").sentence,
+              HasSubstr(": 100 ms an operation are lost"));
+}
+
+TEST(SmallMessages, TheBurstThatCountsIsTheLinksOwn) {
+  SyntheticRun run;
+  run.burst_bytes = 9'000'000;  // Of 29.5 MB: a third.
+  const Finding& found = find(judged(run), "small-messages");
+  EXPECT_THAT(found.sentence, HasSubstr("lets 9.00 MB pass at once"));
+  run.burst_bytes = 25'000;
+  EXPECT_THAT(ids(run), Not(Contains("small-messages")));
+  run.burst_bytes.reset();
+  EXPECT_THAT(ids(run), Not(Contains("small-messages")));
+}
+
 TEST(CountersDisagree, IsNotJudgedOnPartialRecords) {
   SyntheticRun run;
   run.missing[3] = true;
