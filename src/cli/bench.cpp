@@ -7,7 +7,11 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -211,7 +215,62 @@ Exit run_launched(BenchJob job) {
 }
 
 #ifdef SHUNT_HAVE_MPI
-/// One rank of an mpirun; rank 0 prints. A failed rank ends the job, as MPI wants it.
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Before the ranks begin: whether any of them cannot. Rank 0 then says every error once, and all
+/// get the same status to leave with. Collective.
+Result<std::optional<Exit>> refused(bootstrap::MpiWorld& mpi, const Status& mine) {
+  std::string text;
+  if (!mine) {
+    text = fmt::format("{} {}", static_cast<int>(exit_for(mine.error())), mine.error().to_string());
+  }
+  const auto all = mpi.all_gather(bytes_of(text));
+  if (!all) return Unexpected(all.error());
+  std::optional<Exit> status;
+  std::set<std::string> said;
+  for (const std::vector<std::byte>& one : *all) {
+    if (one.empty()) continue;
+    const std::string told = text_of(one);
+    if (!status) status = static_cast<Exit>(std::atoi(told.c_str()));
+    const std::string message = told.substr(told.find(' ') + 1);
+    if (said.insert(message).second && mpi.rank() == 0) complain(message);
+  }
+  return status;
+}
+
+/// What only rank 0 has: the run directory and what stands in run.json.
+struct RunKeeper {
+  std::optional<RunPlace> place;
+  profile::RunInfo info;
+
+  Status open(const BenchJob& job) {
+    auto described = describe_run(job, "mpi");
+    if (!described) return Unexpected(std::move(described).error());
+    auto made = RunPlace::create(job.options);
+    if (!made) return Unexpected(std::move(made).error());
+    place.emplace(std::move(*made));
+    info = std::move(*described);
+    info.started = utc_now();
+    return place->writer().write_info(info);
+  }
+};
+
+Result<BenchJob> mpi_job(const BenchOptions& options) {
+  if (!options.emulate_link.empty()) {
+    return usage_error("--emulate-link belongs to the own launch: run without mpirun");
+  }
+  return BenchJob::create(options);
+}
+
+/// One rank of an mpirun; rank 0 prints. Once the ranks work together a failed one ends the job, as
+/// MPI wants it.
 Exit run_under_mpi(BenchOptions options, const bootstrap::MpiLaunch& launch) {
   auto world = bootstrap::MpiWorld::create(static_cast<std::uint64_t>(options.deadline_s * 1e9));
   if (!world) return complain(world.error(), Exit::kEnvironment);
@@ -221,35 +280,22 @@ Exit run_under_mpi(BenchOptions options, const bootstrap::MpiLaunch& launch) {
   };
   options.ranks = mpi.size();
   if (options.ranks_per_node == 0) options.ranks_per_node = launch.local_size.value_or(mpi.size());
-  if (!options.emulate_link.empty()) {
-    leave({ErrorCode::kInvalidArgument,
-           ErrorScope::kUsage,
-           "--emulate-link belongs to the own launch: run without mpirun",
-           0},
-          Exit::kUsage);
-  }
-  auto job = BenchJob::create(options);
-  if (!job) leave(job.error(), Exit::kInput);
-  std::optional<RunPlace> place;
-  std::optional<profile::RunInfo> info;
-  // Rank 0 makes the directory and tells the others its name, and the run's number.
-  std::vector<std::byte> message;
-  if (mpi.rank() == 0) {
-    auto described = describe_run(*job, "mpi");
-    if (!described) leave(described.error(), Exit::kInput);
-    auto made = RunPlace::create(job->options);
-    if (!made) leave(made.error(), Exit::kInput);
-    place.emplace(std::move(*made));
-    info.emplace(std::move(*described));
-    info->started = utc_now();
-    if (const Status s = place->writer().write_info(*info); !s) leave(s.error(), Exit::kInput);
-    const std::string text = fmt::format("{} {}", job->run_id, place->writer().path());
-    const auto bytes = std::as_bytes(std::span(text));
-    message.assign(bytes.begin(), bytes.end());
-  }
-  const auto told = mpi.all_gather(message);
+  auto job = mpi_job(options);
+  auto stop = refused(mpi, job ? Status() : Status(Unexpected(job.error())));
+  if (!stop) leave(stop.error(), Exit::kRunFailed);
+  if (*stop) return **stop;
+  RunKeeper keeper;
+  Status opened;
+  if (mpi.rank() == 0) opened = keeper.open(*job);
+  stop = refused(mpi, opened);
+  if (!stop) leave(stop.error(), Exit::kRunFailed);
+  if (*stop) return **stop;
+  // Rank 0 tells the others the run's number and where its directory is.
+  std::string text;
+  if (mpi.rank() == 0) text = fmt::format("{} {}", job->run_id, keeper.place->writer().path());
+  const auto told = mpi.all_gather(bytes_of(text));
   if (!told) leave(told.error(), Exit::kRunFailed);
-  const std::string text(reinterpret_cast<const char*>((*told)[0].data()), (*told)[0].size());
+  text = text_of((*told)[0]);
   job->run_id = std::strtoull(text.c_str(), nullptr, 10);
   job->directory = text.substr(text.find(' ') + 1);
   auto result = run_rank(mpi, *job);
@@ -263,7 +309,7 @@ Exit run_under_mpi(BenchOptions options, const bootstrap::MpiLaunch& launch) {
     if (!one) leave(one.error(), Exit::kInternal);
     ranks.push_back(std::move(*one));
   }
-  return finish(*job, *place, *info, ranks);
+  return finish(*job, *keeper.place, keeper.info, ranks);
 }
 #endif
 
