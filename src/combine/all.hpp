@@ -9,7 +9,8 @@
 
 namespace shunt::combine {
 
-/// Makes the landed partial of (token's) `copy` a term; waits until it is here. One warp.
+/// Makes the landed partial of (token's) `copy` a term; waits until it is here. One warp, all lanes
+/// answer alike.
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool add_partial(Exec& exec,
                                             const CombineArgs& args,
@@ -23,15 +24,14 @@ template <exec::Executor Exec>
       rank.received[kCombineKind][peer] + static_cast<std::uint64_t>(chunk);
   const exec::WaitSite site{
       record::Phase::kCombineAll, record::WaitReason::kArrival, rank.rail_rank(peer), chunk};
-  if (!exec.wait_until(
-          shunt::exec::arrival_word(rank, kCombineKind, peer, sequence), sequence + 1, site)) {
-    return false;
-  }
-  const std::byte* slot = rank.heap + rank.layout.landing_slot(
-                                          kCombineKind, static_cast<std::uint32_t>(peer), sequence);
+  const std::uint64_t* arrived = shunt::exec::arrival_word(rank, kCombineKind, peer, sequence);
+  const bool here = shunt::exec::warp_waits(
+      exec, 1, [&](std::int64_t) { return exec.wait_until(arrived, sequence + 1, site); });
+  if (!here) return false;
+  const std::byte* slot = rank.landing_slot(kCombineKind, peer, sequence);
   const auto* header = reinterpret_cast<const ChunkHeader*>(slot);
   if (header->op != args.op || header->source != site.peer || header->chunk != chunk) {
-    exec.fail_chunk(site, header->op, header->chunk);
+    if (exec.warp_leader()) exec.fail_chunk(site, header->op, header->chunk);
     return false;
   }
   if (!exec.warp_leader()) return true;
@@ -43,7 +43,8 @@ template <exec::Executor Exec>
   return true;
 }
 
-/// Token t has been summed: releases the landing slots that nobody needs any more.
+/// Token t has been summed: releases the landing slots that nobody needs any more. One lane, after
+/// its warp has met.
 template <exec::Executor Exec>
 SHUNT_DEVICE void release_partials(Exec& exec, const CombineArgs& args, std::int64_t token) {
   const exec::RankView& rank = exec.rank();
@@ -85,7 +86,7 @@ template <exec::Executor Exec>
                             args.maps.row_base + rank.node * rank.shape.ranks_per_node,
                             slice.begin,
                             terms + used);
-    } else if (!exec.warp_agree(add_partial(exec, args, copy, slice.begin, terms + used++))) {
+    } else if (!add_partial(exec, args, copy, slice.begin, terms + used++)) {
       return false;
     }
   }
@@ -117,6 +118,7 @@ SHUNT_DEVICE void combine_all(Exec& exec, const CombineArgs& args) {
   if (!dispatch::await_postings(exec, rank.layout.combine_postings, kAll)) return;
   exec::SumTerm* terms = my_terms(exec, args, Region::kAll);
   bool summed = true;
+  std::uint64_t stored = 0;
   const std::int64_t stride = static_cast<std::int64_t>(exec.blocks()) * exec.warps();
   for (std::int64_t t = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
        t < args.tokens;
@@ -124,15 +126,15 @@ SHUNT_DEVICE void combine_all(Exec& exec, const CombineArgs& args) {
     if (!has_remote(args, rank.node, t)) continue;
     summed = sum_token(exec, args, t, terms, {});
     if (!summed) break;
+    exec.warp_sync();
     if (exec.warp_leader()) release_partials(exec, args, t);
-    phase.add_bytes(args.hidden * size_of(args.types.output));
+    stored += args.hidden * size_of(args.types.output);
   }
+  phase.add_bytes(exec.block_total(stored));
   if (!exec.block_agree(summed) || !exec.last_to_arrive(exec::Word::kReceiveArrivals)) return;
-  for (int p = 0; p < rank.peers(); ++p) {
-    rank.received[kCombineKind][p] +=
-        static_cast<std::uint64_t>(args.chunk_begin[p + 1] - args.chunk_begin[p]);
-  }
-  exec.signal_self(rank.word(exec::Word::kReceiveDone), args.op + 1);
+  shunt::exec::end_role(exec, rank.received[kCombineKind], exec::Word::kReceiveDone, [&](int p) {
+    return args.chunk_begin[p + 1] - args.chunk_begin[p];
+  });
 }
 
 }  // namespace shunt::combine

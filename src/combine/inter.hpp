@@ -21,7 +21,8 @@ inline constexpr int kCombineKind = static_cast<int>(fabric::SignalKind::kCombin
   return static_cast<std::int32_t>(left < size ? left : size);
 }
 
-/// Sums the rows of one chunk into its staging slot; returns the bytes to put.
+/// Sums the rows of one chunk into its staging slot; returns the bytes to put. Whole block; ends
+/// with a meeting.
 template <exec::Executor Exec>
 SHUNT_DEVICE std::uint32_t reduce_chunk(
     Exec& exec, const CombineArgs& args, int peer, std::int64_t chunk, std::byte* slot) {
@@ -85,9 +86,8 @@ SHUNT_DEVICE void combine_inter(Exec& exec, const CombineArgs& args) {
       },
       [&](int peer, std::int64_t chunk) {
         const std::uint64_t sequence = sequence_of(peer, chunk);
-        const std::size_t slot =
-            rank.layout.staging_slot(kCombineKind, static_cast<std::uint32_t>(peer), sequence);
-        const std::uint32_t bytes = reduce_chunk(exec, args, peer, chunk, rank.heap + slot);
+        const std::uint32_t bytes =
+            reduce_chunk(exec, args, peer, chunk, rank.staging_slot(kCombineKind, peer, sequence));
         phase.add_bytes(bytes);
         if (exec.block_leader()) {
           shunt::exec::post_slot(exec, kCombineKind, peer, sequence, bytes, site_of(peer, chunk));
@@ -95,10 +95,9 @@ SHUNT_DEVICE void combine_inter(Exec& exec, const CombineArgs& args) {
         return true;
       });
   if (!all || !exec.last_to_arrive(exec::Word::kSendArrivals)) return;
-  for (int p = 0; p < rank.peers(); ++p) {
-    rank.sent[kCombineKind][p] += static_cast<std::uint64_t>(args.maps.chunks_from(p));
-  }
-  exec.signal_self(rank.word(exec::Word::kSendDone), args.op + 1);
+  shunt::exec::end_role(exec, rank.sent[kCombineKind], exec::Word::kSendDone, [&](int p) {
+    return args.maps.chunks_from(p);
+  });
 }
 
 }  // namespace shunt::combine

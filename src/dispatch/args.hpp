@@ -76,7 +76,7 @@ struct DispatchArgs {
 
   HandleMaps maps;
   std::int32_t* send_scratch = nullptr;     ///< [send blocks][peers].
-  std::int32_t* receive_scratch = nullptr;  ///< [receive blocks][peers + ranks_per_node].
+  std::int32_t* receive_scratch = nullptr;  ///< [receive blocks][peers].
 };
 static_assert(std::is_trivially_copyable_v<DispatchArgs>);
 

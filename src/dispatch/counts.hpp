@@ -3,7 +3,7 @@
 //
 // Phase count_exchange. in: rows of this rank for every rank → out: row bases, chunk counts and
 // received rows per source in the handle's maps. One message per (source, node), zero included;
-// the proxy rank copies it to its node peers. Run by one warp.
+// the proxy rank copies it to its node peers. Run by one warp, all lanes.
 #pragma once
 
 #include "dispatch/args.hpp"
@@ -63,9 +63,8 @@ template <exec::Executor Exec>
     });
     if (!may) return false;
     if (!exec.warp_leader()) continue;
-    auto* entry = reinterpret_cast<memory::CountEntry*>(
-        rank.heap +
-        rank.layout.staging_slot(kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
+    auto* entry =
+        reinterpret_cast<memory::CountEntry*>(rank.staging_slot(kCountKind, peer, args.exchange));
     const int node = rank.shape.peer_node(rank.node, peer);
     memory::CountEntry counts;
     counts.op = args.op;
@@ -98,8 +97,7 @@ template <exec::Executor Exec>
     });
     if (!here) return false;
     const auto* entry = reinterpret_cast<const memory::CountEntry*>(
-        rank.heap +
-        rank.layout.landing_slot(kCountKind, static_cast<std::uint32_t>(peer), args.exchange));
+        rank.landing_slot(kCountKind, peer, args.exchange));
     publish_counts(exec, args, *entry, reinterpret_cast<const std::int32_t*>(entry + 1));
     exec.warp_sync();
     if (!exec.warp_leader()) continue;
@@ -166,7 +164,7 @@ template <exec::Executor Exec>
     own.source = rank.rank;
     publish_counts(exec, args, own, args.rows_to_rank + rank.shape.rank_of(rank.node, 0));
     if (!send_counts(exec, args)) return false;
-    exec.signal_self(rank.word(exec::Word::kCountsSent), args.op + 1);
+    if (exec.warp_leader()) exec.signal_self(rank.word(exec::Word::kCountsSent), args.op + 1);
     if (!forward_counts(exec, args) || !derive_bases(exec, args)) {
       return false;
     }

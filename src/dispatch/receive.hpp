@@ -36,38 +36,58 @@ struct ChunkView {
   return view;
 }
 
-/// Fills refs[records][fanout] with the absolute rows of each record, ranks ascending. `next` is
-/// scratch of [ranks_per_node]. Serial: one lane of the block.
-SHUNT_HOST_DEVICE inline void resolve_rows(const exec::RankView& rank,
-                                           const DispatchArgs& args,
-                                           const ChunkView& chunk,
-                                           const std::int32_t* base,
-                                           std::int32_t* next,
-                                           plan::RowRef* refs) {
+/// Fills mine[fanout] with the ranks of this node that record i is for, ascending; rows are open.
+SHUNT_HOST_DEVICE inline void resolve_ranks(const exec::RankView& rank,
+                                            const DispatchArgs& args,
+                                            const std::int32_t* ids,
+                                            plan::RowRef* mine) {
   const int locals = rank.shape.ranks_per_node;
-  for (int l = 0; l < locals; ++l) next[l] = base[l] + chunk.prefix[l];
   const int first = rank.shape.rank_of(rank.node, 0);
-  for (int i = 0; i < chunk.header->records; ++i) {
-    plan::RowRef* mine = refs + static_cast<std::int64_t>(i) * args.fanout;
-    int used = 0;
-    for (int k = 0; k < args.layout.topk; ++k) {
-      const std::int32_t id = chunk.ids[static_cast<std::int64_t>(i) * args.layout.topk + k];
-      if (id < 0) continue;
-      const int local = id / args.experts_per_rank - first;
-      if (local < 0 || local >= locals) continue;
-      int at = used;
-      while (at > 0 && mine[at - 1].local > local) --at;
-      if (at > 0 && mine[at - 1].local == local) continue;
-      for (int j = used; j > at; --j) mine[j] = mine[j - 1];
-      mine[at].local = local;
-      ++used;
-    }
-    for (int j = 0; j < used; ++j) mine[j].row = next[mine[j].local]++;
-    for (int j = used; j < args.fanout; ++j) mine[j] = {};
+  int used = 0;
+  for (int k = 0; k < args.layout.topk; ++k) {
+    if (ids[k] < 0) continue;
+    const int local = ids[k] / args.experts_per_rank - first;
+    if (local < 0 || local >= locals) continue;
+    int at = used;
+    while (at > 0 && mine[at - 1].local > local) --at;
+    if (at > 0 && mine[at - 1].local == local) continue;
+    for (int j = used; j > at; --j) mine[j] = mine[j - 1];
+    mine[at].local = local;
+    ++used;
   }
+  for (int j = used; j < args.fanout; ++j) mine[j] = {};
 }
 
-/// Forwards one landed chunk.
+/// Fills refs[records][fanout] with the absolute rows of each record, ranks ascending: rows of a
+/// rank follow one another in the order of the records. Whole block; ends with a meeting.
+template <exec::Executor Exec>
+SHUNT_DEVICE void resolve_rows(Exec& exec,
+                               const DispatchArgs& args,
+                               const ChunkView& chunk,
+                               const std::int32_t* base,
+                               plan::RowRef* refs) {
+  const exec::RankView& rank = exec.rank();
+  const std::int32_t records = chunk.header->records;
+  const int lanes = exec.warps() * exec.lanes();
+  const int lane = exec.warp() * exec.lanes() + exec.lane();
+  for (std::int32_t i = lane; i < records; i += lanes) {
+    resolve_ranks(rank,
+                  args,
+                  chunk.ids + static_cast<std::int64_t>(i) * args.layout.topk,
+                  refs + static_cast<std::int64_t>(i) * args.fanout);
+  }
+  exec.block_sync();
+  const std::int64_t count = static_cast<std::int64_t>(records) * args.fanout;
+  for (int l = lane; l < rank.shape.ranks_per_node; l += lanes) {
+    std::int32_t next = base[l] + chunk.prefix[l];
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (refs[i].local == l) refs[i].row = next++;
+    }
+  }
+  exec.block_sync();
+}
+
+/// Forwards one landed chunk. Whole block.
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool forward_chunk(
     Exec& exec, const DispatchArgs& args, int peer, std::int64_t chunk, std::uint64_t sequence) {
@@ -77,29 +97,22 @@ template <exec::Executor Exec>
                             record::WaitReason::kNone,
                             source,
                             static_cast<int>(chunk)};
-  const ChunkView view =
-      open_chunk(rank.heap + rank.layout.landing_slot(
-                                 kDispatchKind, static_cast<std::uint32_t>(peer), sequence),
-                 args.layout);
+  const ChunkView view = open_chunk(rank.landing_slot(kDispatchKind, peer, sequence), args.layout);
   if (view.header->op != args.op || view.header->source != source || view.header->chunk != chunk ||
       view.header->records > args.layout.chunk_tokens) {
-    exec.fail_chunk(site, view.header->op, view.header->chunk);
+    if (exec.block_leader()) exec.fail_chunk(site, view.header->op, view.header->chunk);
     return false;
   }
   exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
   const std::int64_t first = chunk * args.layout.chunk_tokens;
   plan::RowRef* refs = args.maps.forward_rows + (peer * args.maps.max_tokens + first) * args.fanout;
-  if (!args.cached && exec.block_leader()) {
-    std::int32_t* next = args.receive_scratch +
-                         exec.block() * (rank.peers() + rank.shape.ranks_per_node) + rank.peers();
-    resolve_rows(rank,
+  if (!args.cached) {
+    resolve_rows(exec,
                  args,
                  view,
                  args.maps.row_base + rank.shape.node_of(source) * rank.shape.ranks_per_node,
-                 next,
                  refs);
   }
-  exec.block_sync();
   const std::int32_t records = view.header->records;
   for (std::int32_t i = exec.warp(); i < records; i += exec.warps()) {
     const auto at = static_cast<std::uint64_t>(i);
@@ -135,7 +148,7 @@ SHUNT_DEVICE void dispatch_receive(Exec& exec, const DispatchArgs& args) {
   const bool all = shunt::exec::for_ready_chunks(
       exec,
       args.maps.serve_begin,
-      args.receive_scratch + exec.block() * (peers + rank.shape.ranks_per_node),
+      args.receive_scratch + exec.block() * peers,
       rank.node,
       [&](int peer, std::int64_t chunk) {
         const std::uint64_t sequence = sequence_of(peer, chunk);
@@ -154,17 +167,10 @@ SHUNT_DEVICE void dispatch_receive(Exec& exec, const DispatchArgs& args) {
       });
   if (!all) return;
   if (!exec.last_to_arrive(exec::Word::kReceiveArrivals)) return;
-  for (int p = 0; p < peers; ++p) {
-    rank.received[kDispatchKind][p] += static_cast<std::uint64_t>(args.maps.chunks_from(p));
-  }
-  for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
-    exec.signal(
-        l,
-        rank.peer_word(
-            l, rank.layout.forward_done + static_cast<std::size_t>(rank.local) * memory::kLine),
-        args.op + 1);
-  }
-  exec.signal_self(rank.word(exec::Word::kReceiveDone), args.op + 1);
+  signal_peers(exec, rank.layout.forward_done);
+  shunt::exec::end_role(exec, rank.received[kDispatchKind], exec::Word::kReceiveDone, [&](int p) {
+    return args.maps.chunks_from(p);
+  });
 }
 
 }  // namespace shunt::dispatch

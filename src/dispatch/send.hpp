@@ -14,7 +14,8 @@ namespace shunt::dispatch {
 
 inline constexpr int kDispatchKind = static_cast<int>(fabric::SignalKind::kDispatchChunk);
 
-/// Packs records [first, first + records) of the list for `peer` into the staging slot.
+/// Packs records [first, first + records) of the list for `peer` into the staging slot. Whole
+/// block; the slot is full once it has met.
 template <exec::Executor Exec>
 SHUNT_DEVICE void pack_chunk(Exec& exec,
                              const DispatchArgs& args,
@@ -58,7 +59,7 @@ SHUNT_DEVICE void pack_chunk(Exec& exec,
   }
 }
 
-/// Packs and posts one chunk; staging slot and credit are there.
+/// Packs and posts one chunk; staging slot and credit are there. Whole block.
 template <exec::Executor Exec>
 SHUNT_DEVICE void send_chunk(
     Exec& exec, const DispatchArgs& args, int peer, std::int64_t chunk, std::uint64_t sequence) {
@@ -75,9 +76,7 @@ SHUNT_DEVICE void send_chunk(
   {
     exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
     exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
-    const std::size_t slot =
-        rank.layout.staging_slot(kDispatchKind, static_cast<std::uint32_t>(peer), sequence);
-    pack_chunk(exec, args, peer, chunk, rank.heap + slot, records);
+    pack_chunk(exec, args, peer, chunk, rank.staging_slot(kDispatchKind, peer, sequence), records);
     exec.block_sync();
     phase.add_bytes(static_cast<std::uint64_t>(records) * layout.record_bytes());
     copy.add_bytes(static_cast<std::uint64_t>(records) * layout.record_bytes());
@@ -99,9 +98,11 @@ SHUNT_DEVICE void dispatch_send(Exec& exec, const DispatchArgs& args) {
   constexpr auto kSend = record::Phase::kDispatchInterNodeSend;
   if (!shunt::exec::enter_operation(exec, kSend)) return;
   // Counts go first: behind bulk data they would hold up every rank of the target node.
-  if (!args.cached && !exec.wait_until(rank.word(exec::Word::kCountsSent),
-                                       args.op + 1,
-                                       {kSend, record::WaitReason::kCounts, rank.rank, -1})) {
+  if (!args.cached &&
+      !shunt::exec::block_wait(exec,
+                               rank.word(exec::Word::kCountsSent),
+                               args.op + 1,
+                               {kSend, record::WaitReason::kCounts, rank.rank, -1})) {
     return;
   }
   const std::uint64_t* sent = rank.sent[kDispatchKind];
@@ -129,11 +130,9 @@ SHUNT_DEVICE void dispatch_send(Exec& exec, const DispatchArgs& args) {
         return true;
       });
   if (!all || !exec.last_to_arrive(exec::Word::kSendArrivals)) return;
-  for (int peer = 0; peer < rank.peers(); ++peer) {
-    rank.sent[kDispatchKind][peer] +=
-        static_cast<std::uint64_t>(args.chunk_begin[peer + 1] - args.chunk_begin[peer]);
-  }
-  exec.signal_self(rank.word(exec::Word::kSendDone), args.op + 1);
+  shunt::exec::end_role(exec, rank.sent[kDispatchKind], exec::Word::kSendDone, [&](int p) {
+    return args.chunk_begin[p + 1] - args.chunk_begin[p];
+  });
 }
 
 }  // namespace shunt::dispatch

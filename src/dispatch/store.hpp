@@ -33,6 +33,18 @@ template <exec::Executor Exec>
   });
 }
 
+/// Tells all node peers, in their `done` lines, that this rank has got so far in this operation.
+/// Whole block, after it has met.
+template <exec::Executor Exec>
+SHUNT_DEVICE void signal_peers(Exec& exec, std::size_t done) {
+  const exec::RankView& rank = exec.rank();
+  if (exec.warp() != 0) return;
+  const std::size_t line = done + static_cast<std::size_t>(rank.local) * memory::kLine;
+  for (int l = exec.lane(); l < rank.shape.ranks_per_node; l += exec.lanes()) {
+    exec.signal(l, rank.peer_word(l, line), exec.op() + 1);
+  }
+}
+
 /// Publishes this rank's posting to all ranks of its node, itself included. One warp.
 template <exec::Executor Exec>
 SHUNT_DEVICE void publish_posting(Exec& exec, std::size_t postings, const memory::Posting& mine) {

@@ -6,33 +6,17 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "base/random.hpp"
-#include "combine/all.hpp"
-#include "combine/inter.hpp"
-#include "combine/intra.hpp"
-#include "dispatch/intra.hpp"
-#include "dispatch/receive.hpp"
-#include "dispatch/send.hpp"
 #include "engine/buffer_state.hpp"
+#include "engine/setup.hpp"
 
 namespace shunt::engine {
+
+using exec::cpu::CpuExec;
+
 namespace {
 
-static_assert(exec::Executor<exec::cpu::CpuExec>);
+static_assert(exec::Executor<CpuExec>);
 static_assert(sizeof(RowOrigin) == sizeof(dispatch::RowSource));
-
-std::uint64_t parameters_hash(const BufferOptions& o) {
-  std::uint64_t hash = 0x736875'6e74U;
-  for (const std::int64_t value : {std::int64_t{o.experts},
-                                   std::int64_t{o.topk},
-                                   o.hidden,
-                                   std::int64_t{o.chunk_tokens},
-                                   static_cast<std::int64_t>(o.dtype),
-                                   static_cast<std::int64_t>(o.weights)}) {
-    hash = Random::mix(hash ^ static_cast<std::uint64_t>(value));
-  }
-  return hash;
-}
 
 std::int64_t records_of_chunk(const plan::Plan& plan, int peer, std::int64_t chunk) {
   return std::min<std::int64_t>(plan.chunk_tokens, plan.records(peer) - chunk * plan.chunk_tokens);
@@ -293,7 +277,7 @@ void BufferState::reclaim() {
   }
 }
 
-void BufferState::copy_out(const Operation& operation, exec::cpu::CpuExec& exec) {
+void BufferState::copy_out(const Operation& operation, CpuExec& exec) {
   const DispatchOutput& to = operation.copy_out;
   if (to.rows == nullptr && to.ids == nullptr && to.weights == nullptr && to.origins == nullptr) {
     return;
@@ -315,7 +299,7 @@ void BufferState::copy_out(const Operation& operation, exec::cpu::CpuExec& exec)
   copy(to.origins, from.sources_offset, sizeof(RowOrigin));
 }
 
-void BufferState::copy_in(const Operation& operation, exec::cpu::CpuExec& exec) {
+void BufferState::copy_in(const Operation& operation, CpuExec& exec) {
   if (operation.copy_in == nullptr) return;
   // Not the handle's capacity: a replay issued since then may have changed it.
   const auto capacity = static_cast<std::int64_t>(operation.combine.input.capacity_rows);
@@ -329,41 +313,30 @@ void BufferState::copy_in(const Operation& operation, exec::cpu::CpuExec& exec) 
             rows * record_.hidden_bytes);
 }
 
-void BufferState::run_block(Operation& operation, Role role, exec::cpu::CpuExec& exec) {
-  const bool dispatching = operation.kind == Operation::Kind::kDispatch;
-  switch (role) {
-    case Role::kSend:
-      if (dispatching) {
-        dispatch::dispatch_send(exec, operation.dispatch);
-      } else {
-        combine::combine_inter(exec, operation.combine);
-      }
-      return;
-    case Role::kReceive:
-      if (dispatching) {
-        dispatch::dispatch_receive(exec, operation.dispatch);
-      } else {
-        combine::combine_all(exec, operation.combine);
-      }
-      return;
-    case Role::kIntra:
-      break;
+bool BufferState::run_role(const Operation& operation, const Block& block, CpuExec& exec) {
+  if (hooks_.run_role) return hooks_.run_role(context_, operation, block, exec.blocks());
+  return operation.kind == Operation::Kind::kDispatch
+             ? engine::run_role(exec, block.role, operation.dispatch)
+             : engine::run_role(exec, block.role, operation.combine);
+}
+
+void BufferState::run_block(const Operation& operation, const Block& block, CpuExec& exec) {
+  if (block.role != Role::kIntra) {
+    (void)run_role(operation, block, exec);
+    return;
   }
+  const bool dispatching = operation.kind == Operation::Kind::kDispatch;
   exec::SpanScope whole(exec,
                         {dispatching ? record::Phase::kDispatch : record::Phase::kCombine,
                          record::WaitReason::kNone,
                          -1,
                          -1},
                         record::SpanKind::kPhase);
-  if (dispatching) {
-    if (dispatch::dispatch_intra(exec, operation.dispatch)) copy_out(operation, exec);
-    return;
-  }
-  if (exec.block() == 0) {
+  if (!dispatching && exec.block() == 0) {
     if (!shunt::exec::enter_operation(exec, record::Phase::kCombineSync)) return;
     copy_in(operation, exec);
   }
-  (void)combine::combine_intra(exec, operation.combine);
+  if (run_role(operation, block, exec) && dispatching) copy_out(operation, exec);
 }
 
 }  // namespace shunt::engine

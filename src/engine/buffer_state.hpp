@@ -18,6 +18,7 @@
 #include "combine/args.hpp"
 #include "dispatch/args.hpp"
 #include "engine/proxy.hpp"
+#include "engine/setup.hpp"
 #include "engine/workers.hpp"
 #include "exec/cpu/exec.hpp"
 #include "memory/heap.hpp"
@@ -28,13 +29,18 @@
 
 namespace shunt::engine {
 
+struct Operation;
+
 /// What tests and the bench put in place of the defaults.
 struct BufferHooks {
-  /// Makes the fabric for `queue_pairs` queue pairs; default: libfabric by the options.
-  std::function<Result<std::unique_ptr<fabric::Fabric>>(int queue_pairs)> make_fabric;
+  MakeFabric make_fabric;                ///< Default: libfabric by the options.
   record::Recorder* recorder = nullptr;  ///< Null: recording off.
   /// Called by each block before each operation (role, block, op): tests delay ranks with it.
   std::function<void(int role, int block, std::uint64_t op)> before_operation;
+  /// Runs one of `blocks` blocks of a role on an executor of its own, with `warps` warps a block.
+  std::function<bool(const exec::cpu::CpuContext&, const Operation&, const Block&, int blocks)>
+      run_role;
+  int warps = 1;
 };
 
 /// Free ranges of the user part of a heap, first fit.
@@ -129,7 +135,8 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   [[nodiscard]] bool in_heap(const void* pointer, std::size_t bytes) const;
   [[nodiscard]] std::size_t offset_of(const void* pointer) const;
   void issue(std::unique_ptr<Operation> operation);
-  void run_block(Operation& operation, Role role, exec::cpu::CpuExec& exec);
+  void run_block(const Operation& operation, const Block& block, exec::cpu::CpuExec& exec);
+  bool run_role(const Operation& operation, const Block& block, exec::cpu::CpuExec& exec);
   void copy_out(const Operation& operation, exec::cpu::CpuExec& exec);
   void copy_in(const Operation& operation, exec::cpu::CpuExec& exec);
   /// Frees the heap ranges of operations that have ended.
@@ -161,6 +168,7 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   std::vector<exec::SumTerm> terms_;
   exec::FailureBox failure_;
   exec::cpu::CpuContext context_;
+  std::unique_ptr<exec::cpu::DescriptorRing> ring_;
   std::unique_ptr<Proxy> proxy_;
   std::unique_ptr<Workers<Operation>> workers_;
 };

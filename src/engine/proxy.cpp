@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/proxy.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -43,6 +45,10 @@ constexpr int kKinds = fabric::kChannelKinds;
 // Rounds without any work before the thread sleeps: about as long as a message takes on a fast
 // fabric, and nothing where cores are shared.
 constexpr int kQuietRounds = 16;
+// How long after the last work the thread stays awake for an executor that cannot wake it, and how
+// often it looks then: a look costs some microseconds, a late look as much as kLook_ns.
+constexpr std::uint64_t kLinger_ns = 2'000'000;
+constexpr std::uint64_t kLook_ns = 1'000'000;
 
 // Context of a data put: 1 (bit 63) | kind (2 bits at 60) | peer (16 at 44) | sequence (44).
 // Unique for the life of a Buffer, so that a duplicated completion names its own put.
@@ -56,6 +62,22 @@ constexpr std::uint64_t make_context(int kind, std::uint32_t peer, std::uint64_t
          (static_cast<std::uint64_t>(peer) << 44) | (sequence & kSequenceMask);
 }
 
+record::Phase put_phase(int kind) {
+  constexpr record::Phase kPhases[] = {record::Phase::kDispatchInterNodeSend,
+                                       record::Phase::kCombineInterNode,
+                                       record::Phase::kCountExchange};
+  return kPhases[kind];
+}
+
+std::uint64_t read_clock(clockid_t clock) {
+  timespec t{};
+  ::clock_gettime(clock, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+}  // namespace
+
 std::uint64_t ring_capacity(const exec::RankView& rank) {
   std::uint64_t total = 64;
   for (int kind = 0; kind < kKinds; ++kind) {
@@ -64,17 +86,7 @@ std::uint64_t ring_capacity(const exec::RankView& rank) {
   return total;
 }
 
-record::Phase put_phase(int kind) {
-  constexpr record::Phase kPhases[] = {record::Phase::kDispatchInterNodeSend,
-                                       record::Phase::kCombineInterNode,
-                                       record::Phase::kCountExchange};
-  return kPhases[kind];
-}
-
-}  // namespace
-
-Proxy::Proxy(ProxyOptions options)
-    : options_(std::move(options)), ring_(ring_capacity(options_.rank)) {
+Proxy::Proxy(ProxyOptions options) : options_(std::move(options)), ring_(options_.ring) {
   const exec::RankView& rank = options_.rank;
   const auto peers = static_cast<std::size_t>(rank.peers());
   std::size_t slots = 0;
@@ -138,7 +150,15 @@ void Proxy::fail(Error error, ControlCode code, int rank) {
     if (load_acquire(&control->abort) == 0) store_release(&control->abort, word);
     ring_bell(control);
   }
+  if (options_.on_abort) options_.on_abort(word);
   wake();
+}
+
+std::uint64_t Proxy::cpu_ns() const {
+  if (!thread_.joinable()) return stats_.busy_ns.get();
+  clockid_t clock{};
+  const auto thread = const_cast<std::thread&>(thread_).native_handle();
+  return ::pthread_getcpuclockid(thread, &clock) == 0 ? read_clock(clock) : 0;
 }
 
 void Proxy::absorb_abort(std::uint64_t word) {
@@ -192,9 +212,18 @@ void Proxy::run() {
       const bool late = now - leaving_since > 2 * options_.heartbeat_ns;
       if (options_.failure->failed() || all_gone() || late) break;
     }
+    if (polled_ns_ != 0) {
+      stats_.largest_poll_gap_ns.raise_to(now - polled_ns_);
+    }
+    polled_ns_ = now;
+    if (options_.in_flight) {
+      in_flight_ = options_.in_flight();
+      if (busy || in_flight_) busy_until_ns_ = now + kLinger_ns;
+    }
     quiet_rounds_ = busy ? 0 : quiet_rounds_ + 1;
     if (quiet_rounds_ > kQuietRounds) rest(now);
   }
+  stats_.busy_ns.add(read_clock(CLOCK_THREAD_CPUTIME_ID));
 }
 
 bool Proxy::take_descriptors() {
@@ -219,7 +248,12 @@ bool Proxy::take_descriptors() {
       dirty_.push_back(static_cast<std::uint32_t>(&c - channels_.data()));
     }
   }
-  return taken > 0;
+  if (taken == 0) return false;
+  stats_.descriptors.add(static_cast<std::uint64_t>(taken));
+  std::uint64_t backlog = static_cast<std::uint64_t>(taken);
+  if (taken == kBatch) backlog += ring_.ready(options_.ring.size);
+  stats_.largest_backlog.raise_to(backlog);
+  return true;
 }
 
 void Proxy::enqueue_put(const exec::Descriptor& descriptor) {
@@ -229,8 +263,10 @@ void Proxy::enqueue_put(const exec::Descriptor& descriptor) {
   const std::uint32_t index = my_index_[descriptor.peer];
   fabric::Put& put = pending_[pending_tail_++ % pending_.size()];
   put.context = make_context(kind, descriptor.peer, descriptor.sequence);
-  put.source_offset = rank.layout.staging_slot(kind, descriptor.peer, descriptor.sequence);
-  put.target_offset = rank.layout.landing_slot(kind, index, descriptor.sequence);
+  // The exposed region begins where the fabric's part of the layout does.
+  const std::size_t begin = rank.layout.fabric_begin;
+  put.source_offset = rank.layout.staging_slot(kind, descriptor.peer, descriptor.sequence) - begin;
+  put.target_offset = rank.layout.landing_slot(kind, index, descriptor.sequence) - begin;
   put.bytes = descriptor.bytes;
   put.immediate = fabric::encode(fabric::signal_of(
       descriptor.channel, index, rank.layout.capacity[kind], descriptor.sequence));
@@ -239,7 +275,16 @@ void Proxy::enqueue_put(const exec::Descriptor& descriptor) {
   Flight& flight = flights_[kind][slot];
   flight.bytes = descriptor.bytes;
   flight.note = rank.notes[kind][slot];
-  flight.enqueued_ns = options_.lane != nullptr ? now_ns() : 0;
+  if (options_.lane == nullptr) return;
+  flight.enqueued_ns = now_ns();
+  if (flight.note.posted_ns == 0) return;
+  const std::int64_t offset = options_.clock_offset ? options_.clock_offset() : 0;
+  const std::uint64_t posted = flight.note.posted_ns + static_cast<std::uint64_t>(offset);
+  // Clocks of two machines: what is left of their difference may make an age negative.
+  const std::uint64_t age = flight.enqueued_ns > posted ? flight.enqueued_ns - posted : 0;
+  stats_.aged.add(1);
+  stats_.total_age_ns.add(age);
+  stats_.largest_age_ns.raise_to(age);
 }
 
 std::int32_t Proxy::queue_pair(int kind, std::uint64_t sequence) const {
@@ -381,7 +426,7 @@ void Proxy::on_data(const Signal& signal, const fabric::Event& event) {
          rank.rank);
     return;
   }
-  std::uint64_t* flag = rank.heap_word(rank.layout.arrived[kind]) + signal.slot;
+  std::uint64_t* flag = rank.fabric_word(rank.layout.arrived[kind]) + signal.slot;
   if (got.kind == Widened::Kind::kStale || load_acquire(flag) >= got.sequence + 1) {
     stats_.stale_signals.add(1);
     return;
@@ -393,7 +438,7 @@ void Proxy::on_data(const Signal& signal, const fabric::Event& event) {
   arrival.time_ns = event.time_ns;
   arrival.peer = rank.rail_rank(static_cast<int>(peer));
   arrival.phase = put_phase(kind);
-  const std::byte* slot = rank.heap + rank.layout.landing_slot(kind, peer, got.sequence);
+  const std::byte* slot = rank.landing_slot(kind, static_cast<int>(peer), got.sequence);
   arrival.qp = static_cast<std::uint16_t>(queue_pair(kind, got.sequence));
   if (signal.kind == SignalKind::kCount) {
     const auto* entry = reinterpret_cast<const memory::CountEntry*>(slot);
@@ -431,7 +476,7 @@ void Proxy::on_credit(const Signal& signal) {
     stats_.stale_signals.add(1);
     return;
   }
-  store_release(rank.heap_word(rank.layout.credit[kind]) + peer, got.sequence);
+  store_release(rank.fabric_word(rank.layout.credit[kind]) + peer, got.sequence);
   ring_needed_ = true;
 }
 
@@ -454,7 +499,7 @@ void Proxy::on_completion(const fabric::Event& event) {
   const auto peer = static_cast<std::uint32_t>((event.context >> 44) & 0xffffU);
   const std::uint64_t sequence = event.context & kSequenceMask;
   const std::size_t slot = rank.layout.slot(kind, peer, sequence);
-  std::uint64_t* flag = rank.heap_word(rank.layout.completed[kind]) + slot;
+  std::uint64_t* flag = rank.fabric_word(rank.layout.completed[kind]) + slot;
   if (load_acquire(flag) >= sequence + 1) {
     stats_.stale_signals.add(1);
     return;
@@ -590,8 +635,13 @@ void Proxy::rest(std::uint64_t now) {
   sleeps_.store(true, std::memory_order_seq_cst);
   const bool work = !ring_.empty() || stop_.load(std::memory_order_seq_cst) ||
                     pending_head_ != pending_tail_ || !dirty_.empty();
-  const std::uint64_t until = next_beat_ns_ > now ? next_beat_ns_ - now : 0;
+  std::uint64_t until = next_beat_ns_ > now ? next_beat_ns_ - now : 0;
+  if (options_.in_flight) {
+    const bool stay = now < busy_until_ns_ || options_.in_flight();
+    until = stay ? 0 : std::min(until, kLook_ns);
+  }
   if (!work && until > 0) {
+    polled_ns_ = 0;
     if (options_.fabric != nullptr) {
       options_.fabric->wait(until);
     } else {

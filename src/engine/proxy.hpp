@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "exec/cpu/descriptor_ring.hpp"
+#include "exec/descriptor_ring.hpp"
 #include "exec/failure.hpp"
 #include "exec/rank_view.hpp"
 #include "fabric/fabric.hpp"
@@ -35,18 +35,35 @@ enum class ControlCode : std::uint8_t {
 }
 
 struct ProxyOptions {
-  exec::RankView rank;
+  exec::RankView rank;                     ///< As the host reaches it.
+  exec::RingView ring;                     ///< At least ring_capacity(rank) entries.
   std::unique_ptr<fabric::Fabric> fabric;  ///< Null in a world of one node.
   exec::FailureBox* failure = nullptr;
   record::Lane* lane = nullptr;  ///< Null: recording off.
   int qps = 1;                   ///< For data; queue pair `qps` carries credits and heartbeats.
   std::uint64_t heartbeat_ns = 1'000'000'000;  ///< Silence after which a peer is lost.
+
+  // Executors that cannot wake the thread (a GPU) are looked after instead.
+  /// Called in every round by the progress thread: whether operations are in flight. While they
+  /// are, and a little longer, the thread stays awake; then it looks at the ring every kLook_ns.
+  std::function<bool()> in_flight;
+  /// Called once, by whoever fails first: ends the executor's waits.
+  std::function<void(std::uint64_t word)> on_abort;
+  /// Added to SlotNote::posted_ns to make it now_ns().
+  std::function<std::int64_t()> clock_offset;
 };
+
+/// Entries that the ring of a rank needs: descriptors outstanding never exceed the credits and
+/// landing slots of all channels.
+[[nodiscard]] std::uint64_t ring_capacity(const exec::RankView& rank);
 
 /// A count that one thread advances and any may read; orders nothing.
 class Tally {
  public:
   void add(std::uint64_t n) { value_.store(get() + n, std::memory_order_relaxed); }
+  void raise_to(std::uint64_t n) {
+    if (n > get()) value_.store(n, std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -59,6 +76,15 @@ struct ProxyStats {
   Tally credits;
   Tally heartbeats;
   Tally stale_signals;  ///< Duplicates and overtaken messages, ignored.
+  Tally busy_ns;        ///< CPU time of the thread, once it has ended.
+
+  // Health: where these grow, the thread does not keep up with the executor or the fabric.
+  Tally descriptors;
+  Tally largest_backlog;      ///< Descriptors that waited at once.
+  Tally aged;                 ///< Puts whose descriptor had a time (recording on) …
+  Tally total_age_ns;         ///< … and how long they waited for the thread, in all,
+  Tally largest_age_ns;       ///< and the longest.
+  Tally largest_poll_gap_ns;  ///< Between two looks at completions, while awake.
 
   /// All that went to the fabric.
   [[nodiscard]] std::uint64_t messages() const {
@@ -68,7 +94,6 @@ struct ProxyStats {
 
 class Proxy {
  public:
-  /// Descriptors outstanding never exceed the credits and landing slots of all channels.
   explicit Proxy(ProxyOptions options);
   ~Proxy();
   Proxy(const Proxy&) = delete;
@@ -79,7 +104,6 @@ class Proxy {
   /// not at all after a failure), and ends the thread.
   void stop();
 
-  [[nodiscard]] exec::cpu::DescriptorRing& ring() { return ring_; }
   [[nodiscard]] std::atomic<bool>& sleeps() { return sleeps_; }
   /// Any thread.
   void wake();
@@ -90,6 +114,8 @@ class Proxy {
   void absorb_abort(std::uint64_t word);
 
   [[nodiscard]] const ProxyStats& stats() const { return stats_; }
+  /// CPU time of the thread so far. By whoever starts and stops it.
+  [[nodiscard]] std::uint64_t cpu_ns() const;
 
  private:
   struct Flight;   // A put between descriptor and completion.
@@ -118,7 +144,7 @@ class Proxy {
   [[nodiscard]] bool all_gone() const;
 
   ProxyOptions options_;
-  exec::cpu::DescriptorRing ring_;
+  exec::DescriptorReader ring_;
   std::vector<Channel> channels_;     // [3][peers]
   std::vector<Flight> flights_[3];    // [peers][capacity]
   std::vector<fabric::Put> pending_;  // Ring of puts that the fabric has not taken.
@@ -138,6 +164,9 @@ class Proxy {
   bool abort_sent_ = false;
   bool leaving_ = false;
   int quiet_rounds_ = 0;
+  bool in_flight_ = false;
+  std::uint64_t busy_until_ns_ = 0;  ///< Looked after: stays awake until then.
+  std::uint64_t polled_ns_ = 0;      ///< Of the latest round; 0 after a rest.
   ProxyStats stats_;
 
   std::atomic<bool> sleeps_{false};

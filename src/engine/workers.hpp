@@ -13,11 +13,9 @@
 #include <vector>
 
 #include "base/futex.hpp"
+#include "engine/roles.hpp"
 
 namespace shunt::engine {
-
-/// What a block does in an operation: send to other nodes, receive from them, work in the node.
-enum class Role : int { kSend = 0, kReceive = 1, kIntra = 2 };
 
 struct Block {
   Role role = Role::kIntra;

@@ -18,7 +18,7 @@ template <Executor Exec>
   if (sequence < capacity) return true;
   site.reason = record::WaitReason::kStaging;
   return exec.wait_until(
-      exec.rank().heap_word(layout.completed[kind]) + layout.slot(kind, peer, sequence),
+      exec.rank().fabric_word(layout.completed[kind]) + layout.slot(kind, peer, sequence),
       sequence - capacity + 1,
       site);
 }
@@ -30,7 +30,7 @@ template <Executor Exec>
   const memory::Layout& layout = exec.rank().layout;
   site.reason = record::WaitReason::kStaging;
   return exec.wait_until(
-      exec.rank().heap_word(layout.completed[kind]) + layout.slot(kind, peer, sequence),
+      exec.rank().fabric_word(layout.completed[kind]) + layout.slot(kind, peer, sequence),
       sequence + 1,
       site);
 }
@@ -44,7 +44,7 @@ template <Executor Exec>
   if (sequence < capacity) return true;
   site.reason = record::WaitReason::kCredit;
   return exec.wait_until(
-      exec.rank().heap_word(layout.credit[kind]) + peer, sequence - capacity + 1, site);
+      exec.rank().fabric_word(layout.credit[kind]) + peer, sequence - capacity + 1, site);
 }
 
 /// The flag that `sequence` has landed: it holds sequence + 1 then.
@@ -53,11 +53,12 @@ template <Executor Exec>
                                                                    int peer,
                                                                    std::uint64_t sequence) {
   const memory::Layout& layout = rank.layout;
-  return rank.heap_word(layout.arrived[kind]) +
+  return rank.fabric_word(layout.arrived[kind]) +
          layout.slot(kind, static_cast<std::uint32_t>(peer), sequence);
 }
 
-/// Hands the filled staging slot to the progress thread. The caller holds a credit.
+/// Hands the filled staging slot to the progress thread. The caller holds a credit. One lane, after
+/// its block (or warp, if that alone filled the slot) has met.
 template <Executor Exec>
 SHUNT_DEVICE void post_slot(Exec& exec,
                             int kind,
@@ -68,7 +69,7 @@ SHUNT_DEVICE void post_slot(Exec& exec,
   const RankView& rank = exec.rank();
   const SpanScope post(exec, site, record::SpanKind::kPost);
   rank.notes[kind][rank.layout.slot(kind, static_cast<std::uint32_t>(peer), sequence)] = {
-      static_cast<std::uint32_t>(exec.op()), site.chunk};
+      exec.stamp(), static_cast<std::uint32_t>(exec.op()), site.chunk};
   exec.post({DescriptorKind::kPut,
              static_cast<fabric::SignalKind>(kind),
              static_cast<std::uint32_t>(peer),
@@ -76,7 +77,7 @@ SHUNT_DEVICE void post_slot(Exec& exec,
              sequence});
 }
 
-/// The landing slot of `sequence` has been read for good.
+/// The landing slot of `sequence` has been read for good. One lane, as post_slot.
 template <Executor Exec>
 SHUNT_DEVICE void release_slot(Exec& exec, int kind, int peer, std::uint64_t sequence) {
   exec.post({DescriptorKind::kConsumed,
@@ -94,55 +95,101 @@ template <Executor Exec>
   if (sequence < capacity) return true;
   const std::uint64_t before = sequence - capacity + 1;
   const std::size_t slot = rank.layout.slot(kind, static_cast<std::uint32_t>(peer), sequence);
-  return exec.load(rank.heap_word(rank.layout.credit[kind]) + peer) >= before &&
-         exec.load(rank.heap_word(rank.layout.completed[kind]) + slot) >= before;
+  return exec.load(rank.fabric_word(rank.layout.credit[kind]) + peer) >= before &&
+         exec.load(rank.fabric_word(rank.layout.completed[kind]) + slot) >= before;
 }
 
-/// Takes the chunks that fall to this block, [begin[p], begin[p + 1]) of every peer p, in order per
-/// peer but whichever peer is ready: ready(peer, chunk) must become true by what others do. A block
-/// that waited for one peer in particular could close a circle of ranks that wait for each other.
-/// `next` is scratch [peers]; stall(peer, chunk) describes the wait (word, value, site) for the
-/// case that nothing becomes ready. Stops, and returns false, when visit or the wait does.
-template <Executor Exec, typename Ready, typename Stall, typename Visit>
-SHUNT_DEVICE bool for_ready_chunks(Exec& exec,
-                                   const std::int64_t* begin,
-                                   std::int32_t* next,
-                                   int first,
-                                   Ready&& ready,
-                                   Stall&& stall,
-                                   Visit&& visit) {
-  const int peers = exec.rank().peers();
-  std::int64_t left = 0;
-  for (int p = 0; p < peers; ++p) {
-    // Chunk c of peer p falls to block (c + p) mod blocks.
-    next[p] = (exec.block() + exec.blocks() - p % exec.blocks()) % exec.blocks();
-    for (std::int64_t c = next[p]; c < begin[p + 1] - begin[p]; c += exec.blocks()) ++left;
+/// The chunks that fall to a block, [begin[p], begin[p + 1]) of every peer p: which of them is next
+/// of each peer. One lane's own; `next` is scratch [peers] of the block.
+class ChunkQueue {
+ public:
+  ChunkQueue() = default;
+  SHUNT_HOST_DEVICE ChunkQueue(
+      const std::int64_t* begin, std::int32_t* next, int peers, int block, int blocks)
+      : begin_(begin), next_(next), peers_(peers), blocks_(blocks) {
+    for (int p = 0; p < peers; ++p) {
+      // Chunk c of peer p falls to block (c + p) mod blocks.
+      next[p] = (block + blocks - p % blocks) % blocks;
+      const std::int64_t count = begin[p + 1] - begin[p];
+      if (count > next[p]) left_ += (count - next[p] + blocks - 1) / blocks;
+    }
   }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::int64_t left() const { return left_; }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::int64_t chunk(int peer) const { return next_[peer]; }
+
+  /// The first peer from `turn` on whose next chunk is ready(peer, chunk); −1 if there is none, and
+  /// then `open` is the first that still has a chunk.
+  template <typename Ready>
+  [[nodiscard]] SHUNT_HOST_DEVICE int look(int turn, int& open, Ready&& ready) const {
+    open = -1;
+    for (int i = 0; i < peers_; ++i) {
+      const int p = (turn + i) % peers_;
+      if (next_[p] >= begin_[p + 1] - begin_[p]) continue;
+      if (open < 0) open = p;
+      if (ready(p, static_cast<std::int64_t>(next_[p]))) return p;
+    }
+    return -1;
+  }
+  /// Takes the next chunk of `peer`.
+  SHUNT_HOST_DEVICE std::int64_t take(int peer) {
+    const std::int64_t chunk = next_[peer];
+    next_[peer] += blocks_;
+    --left_;
+    return chunk;
+  }
+
+ private:
+  const std::int64_t* begin_ = nullptr;
+  std::int32_t* next_ = nullptr;
+  int peers_ = 0;
+  int blocks_ = 1;
+  std::int64_t left_ = 0;
+};
+
+/// Takes the chunks that fall to this block, in order per peer but whichever peer is ready:
+/// ready(peer, chunk) must become true by what others do. A block that waited for one peer in
+/// particular could close a circle of ranks that wait for each other. Whole block: its leader
+/// chooses (ready and stall are its own doing), all warps enter visit(peer, chunk) together and
+/// answer alike. `next` is scratch [peers] of this block; stall(peer, chunk) describes the wait
+/// (word, value, site) for the case that nothing becomes ready. Stops, and returns false on all
+/// lanes, when visit or the wait does.
+template <Executor Exec, typename Ready, typename Stall, typename Visit>
+[[nodiscard]] SHUNT_DEVICE bool for_ready_chunks(Exec& exec,
+                                                 const std::int64_t* begin,
+                                                 std::int32_t* next,
+                                                 int first,
+                                                 Ready&& ready,
+                                                 Stall&& stall,
+                                                 Visit&& visit) {
+  constexpr std::int64_t kNone = -1;
+  constexpr std::int64_t kFailed = -2;
+  const int peers = exec.rank().peers();
   int turn = first % peers;
-  while (left > 0) {
+  ChunkQueue queue;
+  if (exec.block_leader()) queue = ChunkQueue(begin, next, peers, exec.block(), exec.blocks());
+  const auto choose = [&]() -> std::int64_t {
+    if (queue.left() == 0) return kNone;
     int open = -1;
     int found = -1;
     const auto look = [&] {
-      for (int i = 0; i < peers; ++i) {
-        const int p = (turn + i) % peers;
-        if (next[p] >= begin[p + 1] - begin[p]) continue;
-        if (open < 0) open = p;
-        if (!ready(p, next[p])) continue;
-        found = p;
-        return true;
-      }
-      return false;
+      found = queue.look(turn, open, ready);
+      return found >= 0;
     };
     if (!look()) {
-      const auto [word, value, site] = stall(open, next[open]);
-      if (!exec.wait_any(look, word, value, site)) return false;
+      const auto [word, value, site] = stall(open, queue.chunk(open));
+      if (!exec.wait_any(look, word, value, site)) return kFailed;
     }
-    if (!visit(found, static_cast<std::int64_t>(next[found]))) return false;
-    next[found] += exec.blocks();
-    --left;
-    turn = (found + 1) % peers;
+    return queue.take(found) * peers + found;
+  };
+  for (;;) {
+    std::int64_t taken = kNone;
+    if (exec.block_leader()) taken = choose();
+    taken = exec.block_broadcast(taken);
+    if (taken < 0) return taken == kNone;
+    const int peer = static_cast<int>(taken % peers);
+    if (!visit(peer, taken / peers)) return false;
+    turn = (peer + 1) % peers;
   }
-  return true;
 }
 
 /// What a wait for a word looks like to for_ready_chunks.
@@ -158,13 +205,13 @@ template <Executor Exec>
 send_stall(Exec& exec, int kind, int peer, std::uint64_t sequence, WaitSite site) {
   const RankView& rank = exec.rank();
   const std::uint64_t before = sequence - rank.layout.capacity[kind] + 1;
-  const std::uint64_t* credit = rank.heap_word(rank.layout.credit[kind]) + peer;
+  const std::uint64_t* credit = rank.fabric_word(rank.layout.credit[kind]) + peer;
   if (exec.load(credit) < before) {
     site.reason = record::WaitReason::kCredit;
     return {credit, before, site};
   }
   site.reason = record::WaitReason::kStaging;
-  return {rank.heap_word(rank.layout.completed[kind]) +
+  return {rank.fabric_word(rank.layout.completed[kind]) +
               rank.layout.slot(kind, static_cast<std::uint32_t>(peer), sequence),
           before,
           site};

@@ -15,9 +15,9 @@ namespace shunt::exec {
 
 /// What a phase may ask of the machine it runs on. Contracts stand at CpuExec; every executor keeps
 /// them. Roles are entered by all lanes of all warps of a block. Collective over the block:
-/// block_sync, block_agree, last_to_arrive; over the warp: warp_sync, warp_agree, copy, copy_small,
-/// copy_multi, sum. All else (waits, signals, posts, failures) is one lane's own doing: text that
-/// must happen once says whose.
+/// block_sync, block_agree, block_broadcast, block_total, last_to_arrive; over the warp: warp_sync,
+/// warp_agree, copy, copy_small, copy_multi, sum. All else (waits, signals, posts, failures) is one
+/// lane's own doing: text that must happen once says whose.
 template <typename E>
 concept Executor = requires(E& e,
                             std::byte* bytes,
@@ -39,6 +39,8 @@ concept Executor = requires(E& e,
   e.block_sync();
   { e.warp_agree(true) } -> std::convertible_to<bool>;
   { e.block_agree(true) } -> std::convertible_to<bool>;
+  { e.block_broadcast(std::int64_t{}) } -> std::convertible_to<std::int64_t>;
+  { e.block_total(std::uint64_t{}) } -> std::convertible_to<std::uint64_t>;
   e.copy(bytes, bytes, std::size_t{});
   e.copy_multi(many, int{}, bytes, std::size_t{});
   { e.wait_until(word, std::uint64_t{}, site) } -> std::convertible_to<bool>;
@@ -50,7 +52,8 @@ concept Executor = requires(E& e,
   e.span(site, record::SpanKind::kPhase, std::uint64_t{}, std::uint64_t{});
 };
 
-/// Records a phase (or a copy, a sum …) of this block from construction to destruction.
+/// Records a phase (or a copy, a sum …) from construction to destruction: a phase of this block, a
+/// copy or a sum of this warp, with the bytes of either. Several lanes may come along; one writes.
 template <typename Exec>
 class SpanScope {
  public:
@@ -140,6 +143,17 @@ template <Executor Exec>
                     exec.rank().word(Word::kIntraDone),
                     exec.op(),
                     {phase, record::WaitReason::kPeerDone, exec.rank().rank, -1});
+}
+
+/// The end of a role, on the last of its blocks to arrive: advances `sequences` by what the
+/// operation has used of each peer's channel, used(peer), and says so. Whole block.
+template <Executor Exec, typename Used>
+SHUNT_DEVICE void end_role(Exec& exec, std::uint64_t* sequences, Word done, Used&& used) {
+  if (!exec.block_leader()) return;
+  for (int p = 0; p < exec.rank().peers(); ++p) {
+    sequences[p] += static_cast<std::uint64_t>(used(p));
+  }
+  exec.signal_self(exec.rank().word(done), exec.op() + 1);
 }
 
 }  // namespace shunt::exec

@@ -31,7 +31,8 @@ enum class Word : int {
 
 /// What a staging slot holds: written by the sending block before its descriptor, read by the
 /// progress thread after it.
-struct SlotNote {
+struct alignas(16) SlotNote {
+  std::uint64_t posted_ns = 0;  ///< Executor's clock; 0 while recording is off.
   std::uint32_t op = 0;
   std::int32_t chunk = 0;
 };
@@ -44,10 +45,13 @@ struct RankView {
   memory::Layout layout;
   std::byte* heap = nullptr;
   std::byte* const* windows = nullptr;  ///< [ranks_per_node], own heap included.
-  std::uint64_t* words = nullptr;       ///< [Word::kCount], a line each.
-  std::uint64_t* sent[3] = {};          ///< [peers]: next sequence to send, per channel kind.
-  std::uint64_t* received[3] = {};      ///< [peers]: next sequence to consume.
-  SlotNote* notes[3] = {};              ///< [peers][capacity]
+  /// Base of what the fabric and the progress thread touch (Layout, from fabric_begin): the heap
+  /// itself, or memory of the host where the heap lies on a device.
+  std::byte* fabric = nullptr;
+  std::uint64_t* words = nullptr;   ///< [Word::kCount], a line each.
+  std::uint64_t* sent[3] = {};      ///< [peers]: next sequence to send, per channel kind.
+  std::uint64_t* received[3] = {};  ///< [peers]: next sequence to consume.
+  SlotNote* notes[3] = {};          ///< [peers][capacity], in memory of the host.
 
   [[nodiscard]] SHUNT_HOST_DEVICE int peers() const { return shape.nodes - 1; }
   [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* word(Word w) const {
@@ -55,6 +59,19 @@ struct RankView {
   }
   [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* heap_word(std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(heap + offset);
+  }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* fabric_word(std::size_t offset) const {
+    return reinterpret_cast<std::uint64_t*>(fabric + offset);
+  }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::byte* staging_slot(int kind,
+                                                          int peer,
+                                                          std::uint64_t sequence) const {
+    return fabric + layout.staging_slot(kind, static_cast<std::uint32_t>(peer), sequence);
+  }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::byte* landing_slot(int kind,
+                                                          int peer,
+                                                          std::uint64_t sequence) const {
+    return fabric + layout.landing_slot(kind, static_cast<std::uint32_t>(peer), sequence);
   }
   [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* peer_word(int peer_local,
                                                            std::size_t offset) const {

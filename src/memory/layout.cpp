@@ -23,6 +23,8 @@ Layout::Layout(const cluster::Shape& shape, const ChannelSizes& sizes) {
   read_done = take(local * kLine);
   count_stride = align_up(sizeof(CountEntry) + local * sizeof(std::int32_t), kLine);
   counts = take(2 * world * count_stride);
+  constexpr std::size_t kPage = 4096;
+  fabric_begin = take(0, kPage);
   for (int kind = 0; kind < 3; ++kind) {
     capacity[kind] = sizes.capacity[kind];
     slot_bytes[kind] = align_up(sizes.slot_bytes[kind], kLine);
@@ -31,13 +33,13 @@ Layout::Layout(const cluster::Shape& shape, const ChannelSizes& sizes) {
     completed[kind] = take(slots * sizeof(std::uint64_t));
     credit[kind] = take(peers * sizeof(std::uint64_t));
   }
-  constexpr std::size_t kPage = 4096;
   for (int kind = 0; kind < 3; ++kind) {
     const std::size_t slots = peers * capacity[kind];
     landing[kind] = take(slots * slot_bytes[kind], kPage);
     staging[kind] = take(slots * slot_bytes[kind], kPage);
   }
-  user = align_up(end, kPage);
+  fabric_end = align_up(end, kPage);
+  user = fabric_end;
 }
 
 }  // namespace shunt::memory

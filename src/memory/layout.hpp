@@ -72,6 +72,9 @@ class Layout {
   std::size_t counts = 0;     ///< CountEntry[2][world], stride count_stride.
   std::size_t count_stride = 0;
 
+  /// From here to fabric_end: what the fabric and the progress thread touch. An executor whose heap
+  /// lies on a device keeps this part in memory of the host.
+  std::size_t fabric_begin = 0;
   std::size_t arrived[3] = {};    ///< u64[peers][capacity]: sequence + 1; by the progress thread.
   std::size_t completed[3] = {};  ///< u64[peers][capacity]: sequence + 1; by the progress thread.
   std::size_t credit[3] = {};     ///< u64[peers]: cumulative credit; by the progress thread.
@@ -79,6 +82,7 @@ class Layout {
   std::size_t staging[3] = {};    ///< slots[peers][capacity]: by this rank's blocks.
   std::size_t slot_bytes[3] = {};
   std::uint32_t capacity[3] = {};
+  std::size_t fabric_end = 0;
 
   std::size_t user = 0;  ///< Everything behind belongs to Buffer::allocate.
 

@@ -9,90 +9,19 @@
 
 #include <gtest/gtest.h>
 
-#include "bootstrap/threads_world.hpp"
-#include "fabric/faulty_fabric.hpp"
-#include "fabric/mock_fabric.hpp"
-#include "support/world_run.hpp"
+#include "support/mock_world.hpp"
 
 namespace shunt {
 namespace {
 
+using testing::kDeadline_ns;
+using testing::random_ids;
 using testing::RankRun;
+using testing::Rules;
+using testing::run_rounds;
+using testing::run_world;
+using testing::two_by_two;
 using testing::WorldCase;
-
-constexpr std::uint64_t kDeadline_ns = 120'000'000'000;
-
-std::vector<std::vector<std::int32_t>> random_ids(const WorldCase& c,
-                                                  const std::vector<std::int64_t>& tokens,
-                                                  double dropped,
-                                                  std::uint64_t seed) {
-  Random random(seed);
-  std::vector<std::vector<std::int32_t>> ids(static_cast<std::size_t>(c.world));
-  for (int r = 0; r < c.world; ++r) {
-    const std::int64_t n = tokens[static_cast<std::size_t>(r) % tokens.size()];
-    for (std::int64_t i = 0; i < n * c.topk; ++i) {
-      ids[r].push_back(
-          random.uniform() < dropped ? -1 : static_cast<std::int32_t>(random.below(c.experts)));
-    }
-  }
-  return ids;
-}
-
-struct Rules {
-  fabric::FaultOptions faults;
-  fabric::MockOptions::Landing landing = fabric::MockOptions::Landing::kAtPost;
-  bool faulty = false;
-  bool in_window = true;
-  int rounds = 1;
-  std::function<void(BufferOptions&)> tune = [](BufferOptions&) {};
-  std::function<void(int rank, engine::BufferHooks&)> hook = [](int, engine::BufferHooks&) {};
-};
-
-/// Runs `body` on every rank with a Buffer over the mock fabric.
-template <typename Body>
-Status run_world(const WorldCase& c, const Rules& setup, Body&& body) {
-  const int nodes = c.world / c.ranks_per_node;
-  BufferOptions options = testing::options_of(c);
-  options.deadline_ns = kDeadline_ns;
-  options.heartbeat_ns = 20'000'000'000;
-  setup.tune(options);
-  fabric::MockOptions mock;
-  mock.qps = options.qps + 1;
-  mock.landing = setup.landing;
-  std::vector<std::unique_ptr<fabric::MockNetwork>> rails;
-  for (int l = 0; l < c.ranks_per_node; ++l) {
-    rails.push_back(std::make_unique<fabric::MockNetwork>(nodes, mock));
-  }
-  return bootstrap::run_threads(c.world, kDeadline_ns, [&](bootstrap::World& world) -> Status {
-    engine::BufferHooks hooks;
-    const int rank = world.rank();
-    hooks.make_fabric = [&](int) -> Result<std::unique_ptr<fabric::Fabric>> {
-      auto made = rails[rank % c.ranks_per_node]->create(rank / c.ranks_per_node);
-      if (!made || !setup.faulty) return made;
-      fabric::FaultOptions faults = setup.faults;
-      faults.seed += static_cast<std::uint64_t>(rank);
-      auto faulty = fabric::FaultyFabric::create(std::move(*made), faults);
-      if (!faulty) return Unexpected(faulty.error());
-      return std::unique_ptr<fabric::Fabric>(std::move(*faulty));
-    };
-    setup.hook(rank, hooks);
-    auto state = engine::BufferState::create(world, options, hooks);
-    if (!state) return Unexpected(state.error());
-    const Status status = body(**state, world);
-    (*state)->close();
-    return status;
-  });
-}
-
-Status run_rounds(const WorldCase& c, const Rules& setup) {
-  return run_world(c, setup, [&](engine::BufferState& state, bootstrap::World&) -> Status {
-    for (int i = 0; i < setup.rounds; ++i) {
-      RankRun run(state, c, setup.in_window);
-      SHUNT_TRY(run.round(i));
-    }
-    return {};
-  });
-}
 
 struct Shape {
   int nodes, ranks_per_node;
@@ -141,17 +70,6 @@ INSTANTIATE_TEST_SUITE_P(All,
                            return std::to_string(tested.param.nodes) + "x" +
                                   std::to_string(tested.param.ranks_per_node);
                          });
-
-WorldCase two_by_two(std::int64_t tokens, std::uint64_t seed) {
-  WorldCase c;
-  c.world = 4;
-  c.ranks_per_node = 2;
-  c.experts = 16;
-  c.topk = 4;
-  c.hidden = 64;
-  c.ids = random_ids(c, {tokens, tokens / 2 + 1}, 0.1, seed);
-  return c;
-}
 
 TEST(Types, EveryRowAndWireType) {
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
@@ -300,16 +218,7 @@ TEST(Flight, AHandleReplays) {
       run_world(c, {}, [&](engine::BufferState& state, bootstrap::World&) -> Status {
         RankRun run(state, c, false);
         SHUNT_TRY(run.round(0));
-        for (int i = 1; i < 10; ++i) {
-          run.fill_input(i);
-          auto output = run.make_output();
-          if (!output) return Unexpected(output.error());
-          SHUNT_TRY(state.replay(run.handle, run.x.data(), *output));
-          SHUNT_TRY(run.check_dispatch(i));
-          run.run_experts();
-          SHUNT_TRY(run.start_combine());
-          SHUNT_TRY(run.check_combine(i, [](int, int, std::int64_t) { return true; }));
-        }
+        for (int i = 1; i < 10; ++i) SHUNT_TRY(run.replay_round(i));
         return {};
       });
   ASSERT_TRUE(status) << status.error().to_string();

@@ -192,6 +192,17 @@ struct RankRun {
 
   Status round(int generation) {
     SHUNT_TRY(start_dispatch(generation));
+    return finish_round(generation);
+  }
+  /// The same with the handle of an earlier round.
+  Status replay_round(int generation) {
+    fill_input(generation);
+    auto output = make_output();
+    if (!output) return Unexpected(output.error());
+    SHUNT_TRY(buffer.replay(handle, x.data(), *output));
+    return finish_round(generation);
+  }
+  Status finish_round(int generation) {
     SHUNT_TRY(check_dispatch(generation));
     run_experts();
     SHUNT_TRY(start_combine());

@@ -1,17 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Buffer on CUDA devices, for worlds of one node. in: World, options → out: dispatch and combine
-// as one launch each on the caller's stream.
+// A Buffer on CUDA devices. in: World, options → out: dispatch and combine as one launch each on
+// the caller's stream. Between nodes, records go through pinned host memory: blocks fill it and
+// post descriptors, the progress thread puts them on the fabric.
 //
 // A plan is made once for a routing (host, copied to the device) and then serves any number of
 // operations. All ranks issue the same sequence of operations, each rank on one stream (or on
 // streams that it orders itself). No operation waits for the host.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -19,6 +22,7 @@
 #include "bootstrap/world.hpp"
 #include "engine/buffer_state.hpp"
 #include "engine/cuda/kernels.hpp"
+#include "engine/cuda/span_drain.hpp"
 #include "memory/cuda/device.hpp"
 #include "plan/plan.hpp"
 #include "routing/routing.hpp"
@@ -41,14 +45,21 @@ class Handle {
   bool counted_ = false;             ///< A dispatch has exchanged counts.
 };
 
+/// What the bench and tests put in place of the defaults.
+struct Hooks {
+  MakeFabric make_fabric;                ///< Default: libfabric by the options.
+  record::Recorder* recorder = nullptr;  ///< Null: recording off.
+};
+
 class Buffer {
  public:
   /// Collective; the calling thread's current device is the rank's. `geometry.blocks` blocks run
-  /// each operation; the blocks of all ranks of a device must be resident at
-  /// once, which is checked. Refuses worlds of several nodes.
+  /// each operation; the blocks of all ranks of a device must be resident at once, which is
+  /// checked.
   [[nodiscard]] static Result<std::unique_ptr<Buffer>> create(bootstrap::World& world,
                                                               const BufferOptions& options,
-                                                              const Geometry& geometry = {});
+                                                              const Geometry& geometry = {},
+                                                              const Hooks& hooks = {});
   /// REQUIRES: all ranks have ended their operations (a barrier stands before).
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -70,7 +81,8 @@ class Buffer {
   /// `buffers.rows` comes from allocate() and is read in place; the output is any device memory.
   [[nodiscard]] Status combine(Handle& handle, const CombineBuffers& buffers, cudaStream_t stream);
 
-  /// Waits for the stream; the first failure of any operation, if there was one.
+  /// Waits for the stream; the first failure of any operation, if there was one. Recorded spans go
+  /// to the recorder here.
   [[nodiscard]] Status wait(cudaStream_t stream);
   /// The first failure seen so far.
   [[nodiscard]] Status status() const;
@@ -80,10 +92,32 @@ class Buffer {
   [[nodiscard]] const cluster::Shape& shape() const { return context_.rank.shape; }
   [[nodiscard]] int rank() const { return context_.rank.rank; }
   [[nodiscard]] const memory::Heap& heap() const { return *heap_; }
+  /// What carries data between nodes; empty in a world of one.
+  [[nodiscard]] const std::string& provider() const { return provider_; }
+  /// Null while recording is off.
+  [[nodiscard]] const SpanDrain* spans() const { return spans_.get(); }
+  /// CPU time of the progress thread so far.
+  [[nodiscard]] std::uint64_t progress_cpu_ns() const { return proxy_->cpu_ns(); }
+  /// REQUIRES: close().
+  [[nodiscard]] const ProxyStats& proxy_stats() const { return proxy_->stats(); }
+  /// Ends the progress thread; no operation after it. Idempotent. Requires what destruction does.
+  void close();
 
  private:
+  struct HostPart;
+
   Buffer() = default;
   [[nodiscard]] Status build(bootstrap::World& world);
+  [[nodiscard]] Status take_device_words();
+  [[nodiscard]] Status take_host_part();
+  [[nodiscard]] Status take_heaps(bootstrap::World& world);
+  [[nodiscard]] Status start_proxy(bootstrap::World& world);
+  [[nodiscard]] Status start_recording();
+  /// Before a launch: the progress thread has to be awake.
+  void announce(cudaStream_t stream);
+  /// What the device has reported becomes this rank's failure.
+  void absorb_device_failure() const;
+  [[nodiscard]] Error describe_device_failure(exec::cuda::FailureRecord::Kind kind) const;
   [[nodiscard]] exec::cuda::Context context_for(std::int64_t tokens) const;
   [[nodiscard]] Status check_residency(bootstrap::World& world) const;
   [[nodiscard]] Status place(const void* pointer,
@@ -93,12 +127,30 @@ class Buffer {
 
   BufferOptions options_;
   Geometry geometry_;
+  Hooks hooks_;
   traffic::RecordLayout record_;
+  std::uint64_t wire_stride_ = 0;
+  std::string provider_;
   exec::cuda::Context context_;
+  exec::RankView host_view_;  ///< The same rank as its progress thread reaches it.
+  exec::RingView host_ring_;
+  std::int32_t* send_scratch_ = nullptr;
+  std::int32_t* receive_scratch_ = nullptr;
+
+  // Order matters: memory outlives the progress thread and the fabric.
   std::unique_ptr<memory::Heap> heap_;
+  std::unique_ptr<memory::Heap> controls_;  ///< Control lines of the node, in memory of the host.
+  std::vector<std::byte*> control_windows_;
   HeapAllocator allocator_;
   memory::cuda::DeviceMemory words_;
-  exec::cuda::FailureRecord* failure_ = nullptr;  ///< Pinned; the host's address.
+  memory::cuda::PinnedMemory pinned_;
+  std::unique_ptr<SpanDrain> spans_;
+  exec::cuda::FailureRecord* failure_ = nullptr;  ///< The host's address, as those below.
+  std::uint64_t* host_abort_ = nullptr;
+  std::uint64_t* ended_ = nullptr;
+  std::atomic<std::uint64_t> launched_{0};  ///< Operations, replays of captured graphs left out.
+  mutable exec::FailureBox failures_;
+  std::unique_ptr<Proxy> proxy_;
 };
 
 }  // namespace shunt::engine::cuda

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "combine/intra.hpp"
-#include "dispatch/intra.hpp"
 #include "engine/cuda/kernels.hpp"
+#include "engine/roles.hpp"
 #include "exec/cuda/exec.cuh"
 
 namespace shunt::engine::cuda {
@@ -13,14 +12,16 @@ namespace {
 using exec::SumTerm;
 using exec::cuda::Context;
 using exec::cuda::CudaExec;
+using exec::cuda::Place;
 
-static_assert(exec::Executor<CudaExec>);
+static_assert(exec::Executor<CudaExec<false>> && exec::Executor<CudaExec<true>>);
 
 /// Shared memory of a block: what every warp reads all the time, and the terms of its sums.
 template <typename Args>
 struct alignas(64) Shared {
   exec::RankView rank;
   Args args;
+  exec::cuda::Scratch scratch;
 };
 
 template <typename T>
@@ -47,6 +48,7 @@ __device__ Shared<Args>& set_up(unsigned char* memory, const Context& context, c
     shared.rank.windows = windows;
     // No block moves this word before all blocks have arrived at the end of the operation.
     shared.args.op = exec::cuda::ptx::load_acquire(context.rank.word(exec::Word::kIntraDone));
+    shared.scratch.spans = context.spans.spans != nullptr ? context.spans.written[blockIdx.x] : 0;
   }
   __syncthreads();
   return shared;
@@ -59,6 +61,50 @@ template <typename Args>
          static_cast<std::size_t>(warps) * static_cast<std::size_t>(max_terms) * sizeof(SumTerm);
 }
 
+/// Blocks that send come before blocks that wait.
+__device__ Role role_of_block(int rdma_blocks, Place& place) {
+  const auto block = static_cast<int>(blockIdx.x);
+  if (block < 2 * rdma_blocks) {
+    place = {block % rdma_blocks, rdma_blocks};
+    return block < rdma_blocks ? Role::kSend : Role::kReceive;
+  }
+  place = {block - 2 * rdma_blocks, static_cast<int>(gridDim.x) - 2 * rdma_blocks};
+  return Role::kIntra;
+}
+
+/// The whole of a block. True on the block whose end is the operation's.
+template <bool kNodes, bool kRecord, typename Args>
+__device__ bool run_block(const Context& context,
+                          Shared<Args>& shared,
+                          SumTerm* terms,
+                          record::Phase operation) {
+  Place place{static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)};
+  Role role = Role::kIntra;
+  if constexpr (kNodes) role = role_of_block(context.rdma_blocks, place);
+  CudaExec<kRecord> exec(context, shared.rank, place, shared.scratch, terms, shared.args.op);
+  const std::uint64_t begin = exec.stamp();
+  bool last = false;
+  if constexpr (kNodes) {
+    last = run_role(exec, role, shared.args);
+  } else {
+    last = run_role(exec, Role::kIntra, shared.args);
+  }
+  if constexpr (kRecord) {
+    if (role == Role::kIntra) {
+      exec.span({operation, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase, begin, 0);
+    }
+    __syncthreads();
+    if (exec.block_leader()) context.spans.written[blockIdx.x] = shared.scratch.spans;
+  }
+  return last;
+}
+
+/// The operation has ended on this rank: the progress thread may fall asleep.
+__device__ void tell_host(const Context& context, std::uint64_t op) {
+  if (context.ended != nullptr) exec::cuda::ptx::store_release(context.ended, op + 1);
+}
+
+template <bool kNodes, bool kRecord>
 __global__ void __launch_bounds__(kMaxWarps * 32, 1)
     dispatch_kernel(const __grid_constant__ Context context,
                     const __grid_constant__ dispatch::DispatchArgs launched) {
@@ -68,12 +114,14 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
     shared.args.exchange = exec::cuda::ptx::load_acquire(context.exchanges);
   }
   __syncthreads();
-  CudaExec exec(context, shared.rank, nullptr, shared.args.op);
-  const bool last = dispatch::dispatch_intra(exec, shared.args);
+  const bool last = run_block<kNodes, kRecord>(context, shared, nullptr, record::Phase::kDispatch);
+  if (!last || threadIdx.x != 0) return;
   // After every block has read it; the next kernel of the stream sees it.
-  if (last && !launched.cached && exec.block_leader()) *context.exchanges += 1;
+  if (!launched.cached) *context.exchanges += 1;
+  tell_host(context, shared.args.op);
 }
 
+template <bool kNodes, bool kRecord>
 __global__ void __launch_bounds__(kMaxWarps * 32, 1)
     combine_kernel(const __grid_constant__ Context context,
                    const __grid_constant__ combine::CombineArgs launched) {
@@ -83,11 +131,29 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
       memory + sizeof(Shared<combine::CombineArgs>) +
       static_cast<std::size_t>(context.rank.shape.ranks_per_node + 1) / 2 * 16);
   const unsigned warp = threadIdx.x / 32;
-  CudaExec exec(context,
-                shared.rank,
-                terms + warp * static_cast<unsigned>(launched.max_terms),
-                shared.args.op);
-  (void)combine::combine_intra(exec, shared.args);
+  const bool last =
+      run_block<kNodes, kRecord>(context,
+                                 shared,
+                                 terms + warp * static_cast<unsigned>(launched.max_terms),
+                                 record::Phase::kCombine);
+  if (last && threadIdx.x == 0) tell_host(context, shared.args.op);
+}
+
+using DispatchKernel = void (*)(Context, dispatch::DispatchArgs);
+using CombineKernel = void (*)(Context, combine::CombineArgs);
+
+DispatchKernel dispatch_kernel_for(const Context& context) {
+  const bool nodes = context.rank.peers() > 0;
+  const bool record = context.spans.spans != nullptr;
+  if (nodes) return record ? dispatch_kernel<true, true> : dispatch_kernel<true, false>;
+  return record ? dispatch_kernel<false, true> : dispatch_kernel<false, false>;
+}
+
+CombineKernel combine_kernel_for(const Context& context) {
+  const bool nodes = context.rank.peers() > 0;
+  const bool record = context.spans.spans != nullptr;
+  if (nodes) return record ? combine_kernel<true, true> : combine_kernel<true, false>;
+  return record ? combine_kernel<false, true> : combine_kernel<false, false>;
 }
 
 /// More than 48 KiB of shared memory has to be asked for.
@@ -107,10 +173,9 @@ cudaError_t launch_dispatch(const Context& context,
                             cudaStream_t stream) {
   const std::size_t bytes =
       shared_bytes<dispatch::DispatchArgs>(context.rank.shape.ranks_per_node, geometry.warps, 0);
-  if (const cudaError_t code = allow_shared(dispatch_kernel, bytes); code != cudaSuccess) {
-    return code;
-  }
-  dispatch_kernel<<<geometry.blocks, geometry.warps * 32, bytes, stream>>>(context, args);
+  const DispatchKernel kernel = dispatch_kernel_for(context);
+  if (const cudaError_t code = allow_shared(kernel, bytes); code != cudaSuccess) return code;
+  kernel<<<geometry.blocks, geometry.warps * 32, bytes, stream>>>(context, args);
   return cudaGetLastError();
 }
 
@@ -120,35 +185,34 @@ cudaError_t launch_combine(const Context& context,
                            cudaStream_t stream) {
   const std::size_t bytes = shared_bytes<combine::CombineArgs>(
       context.rank.shape.ranks_per_node, geometry.warps, args.max_terms);
-  if (const cudaError_t code = allow_shared(combine_kernel, bytes); code != cudaSuccess) {
-    return code;
-  }
-  combine_kernel<<<geometry.blocks, geometry.warps * 32, bytes, stream>>>(context, args);
+  const CombineKernel kernel = combine_kernel_for(context);
+  if (const cudaError_t code = allow_shared(kernel, bytes); code != cudaSuccess) return code;
+  kernel<<<geometry.blocks, geometry.warps * 32, bytes, stream>>>(context, args);
   return cudaGetLastError();
 }
 
-cudaError_t resident_blocks(int warps, int ranks_per_node, int max_terms, int* blocks) {
+cudaError_t resident_blocks(const Context& context, int warps, int max_terms, int* blocks) {
   int device = 0;
   int processors = 0;
-  int fit[2] = {0, 0};
-  const std::size_t bytes[2] = {
-      shared_bytes<dispatch::DispatchArgs>(ranks_per_node, warps, 0),
-      shared_bytes<combine::CombineArgs>(ranks_per_node, warps, max_terms)};
   cudaError_t code = cudaGetDevice(&device);
   if (code == cudaSuccess) {
     code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   }
-  if (code == cudaSuccess) code = allow_shared(dispatch_kernel, bytes[0]);
-  if (code == cudaSuccess) code = allow_shared(combine_kernel, bytes[1]);
-  if (code == cudaSuccess) {
-    code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &fit[0], dispatch_kernel, warps * 32, bytes[0]);
-  }
-  if (code == cudaSuccess) {
-    code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &fit[1], combine_kernel, warps * 32, bytes[1]);
-  }
-  *blocks = processors * std::min(fit[0], fit[1]);
+  const auto look = [&](auto kernel, std::size_t bytes) {
+    int fit = 0;
+    if (code == cudaSuccess) code = allow_shared(kernel, bytes);
+    if (code == cudaSuccess) {
+      code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, warps * 32, bytes);
+    }
+    return fit;
+  };
+  const int locals = context.rank.shape.ranks_per_node;
+  int least =
+      look(dispatch_kernel_for(context), shared_bytes<dispatch::DispatchArgs>(locals, warps, 0));
+  least = std::min(least,
+                   look(combine_kernel_for(context),
+                        shared_bytes<combine::CombineArgs>(locals, warps, max_terms)));
+  *blocks = processors * least;
   return code;
 }
 

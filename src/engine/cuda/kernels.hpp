@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// One launch per direction: the whole of a rank's dispatch or combine inside its node.
+// One launch per direction: the whole of a rank's dispatch or combine, its blocks in three groups.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,6 +18,9 @@ struct Geometry {
   int warps = 16;
   int row_warps = 0;  ///< Warps that share a row; divides `warps`. 0: more than one only where
                       ///< tokens are too few to keep single warps busy.
+  int rdma_blocks =
+      2;  ///< Of the blocks so many send to other nodes, as many receive, and the rest
+          ///< works inside the node; at least one each. Nothing in a world of one node.
 };
 
 /// The largest number of warps of a block: register use is bounded for it, so that one such block
@@ -36,9 +39,9 @@ inline constexpr int kMaxWarps = 32;
                                          const Geometry& geometry,
                                          cudaStream_t stream);
 
-/// Blocks of either kernel that the current device holds at once.
-[[nodiscard]] cudaError_t resident_blocks(int warps,
-                                          int ranks_per_node,
+/// Blocks of every kernel that `context` may launch that the current device holds at once.
+[[nodiscard]] cudaError_t resident_blocks(const exec::cuda::Context& context,
+                                          int warps,
                                           int max_terms,
                                           int* blocks);
 

@@ -63,6 +63,10 @@ class CpuExec {
   /// Meet, and learn whether all said true.
   [[nodiscard]] bool warp_agree(bool ok) const { return ok; }
   [[nodiscard]] bool block_agree(bool ok) const { return ok; }
+  /// Meet, and learn what the block's leader says.
+  [[nodiscard]] std::int64_t block_broadcast(std::int64_t value) const { return value; }
+  /// The sum over the warps of the block, for a record; any number while recording is off.
+  [[nodiscard]] std::uint64_t block_total(std::uint64_t of_warp) const { return of_warp; }
 
   /// Fast memory of this warp for the terms of a sum, or `memory` if there is none faster.
   [[nodiscard]] SumTerm* term_scratch(SumTerm* memory) const { return memory; }

@@ -7,15 +7,17 @@
 
 #include <cstdint>
 
+#include "exec/descriptor_ring.hpp"
 #include "exec/rank_view.hpp"
 #include "exec/wait.hpp"
+#include "record/record.hpp"
 
 namespace shunt::exec::cuda {
 
 /// In pinned host memory, mapped into the device. The first failing lane of a rank fills it; `kind`
 /// last, with release.
 struct FailureRecord {
-  enum Kind : std::uint64_t { kNone = 0, kExpired = 1, kMismatch = 2, kChunk = 3, kNoProxy = 4 };
+  enum Kind : std::uint64_t { kNone = 0, kExpired = 1, kMismatch = 2, kChunk = 3 };
   std::uint64_t kind = kNone;
   std::uint64_t aborted_by = 0;  ///< This rank's abort word, if it has seen one.
   WaitFailure wait;
@@ -26,8 +28,25 @@ struct FailureRecord {
   std::uint64_t own_hash = 0;
 };
 
+/// Spans of a rank's blocks in device memory; the host drains them between operations. Times are
+/// the device's global timer, in ns.
+struct SpanRings {
+  record::Span* spans = nullptr;     ///< [blocks][capacity]; null: recording off.
+  std::uint32_t* written = nullptr;  ///< [blocks] since the last drain, what did not fit included.
+  std::uint32_t capacity = 0;
+};
+
 struct Context {
   RankView rank;
+  int rdma_blocks = 0;  ///< First blocks of a launch: so many send, as many receive; none in a
+                        ///< world of one node.
+  RingView ring;        ///< Entries and head in mapped host memory, tail on the device.
+  std::uint64_t* ring_head =
+      nullptr;  ///< Device word: a head seen, which spares reads of the host's.
+  const std::uint64_t* host_abort = nullptr;  ///< Mapped word: not 0 once the host has given up.
+  std::uint64_t* ended = nullptr;  ///< Mapped word: op + 1 of the latest operation that has ended
+                                   ///< here. Null in a world of one node.
+  SpanRings spans;
   int row_warps = 1;                   ///< Warps that share a row; divides the warps of a block.
   std::uint64_t* claimed = nullptr;    ///< Device word: 1 once a lane fills the record.
   std::uint64_t* exchanges = nullptr;  ///< Device word: count exchanges that have ended here.

@@ -3,7 +3,7 @@
 //
 // The CUDA executor: a block is a CTA, a warp 32 lanes. in: Context of the rank, shared memory of
 // the block → out: Exec, handed to the phase templates of dispatch/ and combine/. Contracts stand
-// at CpuExec and at the concept. Spans are not recorded on the device yet.
+// at CpuExec and at the concept.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,35 @@
 
 namespace shunt::exec::cuda {
 
+/// Shared memory of a block that the executor itself needs.
+struct Scratch {
+  std::int64_t broadcast = 0;
+  unsigned long long total = 0;
+  std::uint32_t spans = 0;  ///< As SpanRings::written.
+};
+
+/// Which of the blocks of its role a block is.
+struct Place {
+  int block = 0;
+  int blocks = 1;
+};
+
+/// kRecord: a launch that records spans is another kernel, so that one that does not pays nothing.
+template <bool kRecord>
 class CudaExec {
  public:
-  /// `rank` and `terms` (of this warp) lie in shared memory.
+  /// `rank`, `scratch` and `terms` (of this warp) lie in shared memory.
   __device__ CudaExec(const Context& context,
                       const RankView& rank,
+                      const Place& place,
+                      Scratch& scratch,
                       SumTerm* terms,
                       std::uint64_t op)
-      : context_(context), rank_(rank), terms_(terms), op_(op) {}
+      : context_(context), rank_(rank), place_(place), scratch_(scratch), terms_(terms), op_(op) {}
 
   [[nodiscard]] __device__ const RankView& rank() const { return rank_; }
-  [[nodiscard]] __device__ int block() const { return static_cast<int>(blockIdx.x); }
-  [[nodiscard]] __device__ int blocks() const { return static_cast<int>(gridDim.x); }
+  [[nodiscard]] __device__ int block() const { return place_.block; }
+  [[nodiscard]] __device__ int blocks() const { return place_.blocks; }
   [[nodiscard]] __device__ int warp() const { return static_cast<int>(threadIdx.x) / kLanes; }
   [[nodiscard]] __device__ int warps() const { return static_cast<int>(blockDim.x) / kLanes; }
   [[nodiscard]] __device__ int row_warps() const { return context_.row_warps; }
@@ -45,6 +62,21 @@ class CudaExec {
     return all;
   }
   [[nodiscard]] __device__ bool block_agree(bool ok) const { return __syncthreads_and(ok) != 0; }
+  [[nodiscard]] __device__ std::int64_t block_broadcast(std::int64_t value) {
+    if (block_leader()) scratch_.broadcast = value;
+    __syncthreads();
+    value = scratch_.broadcast;
+    __syncthreads();
+    return value;
+  }
+  [[nodiscard]] __device__ std::uint64_t block_total(std::uint64_t of_warp) {
+    if constexpr (!kRecord) return of_warp;
+    if (block_leader()) scratch_.total = 0;
+    __syncthreads();
+    if (warp_leader()) atomicAdd(&scratch_.total, static_cast<unsigned long long>(of_warp));
+    __syncthreads();
+    return scratch_.total;
+  }
   [[nodiscard]] __device__ SumTerm* term_scratch(SumTerm* /*memory*/) const { return terms_; }
 
   __device__ void copy(std::byte* dst, const std::byte* src, std::size_t bytes) {
@@ -89,7 +121,10 @@ class CudaExec {
     if (done()) return true;
     const std::uint64_t begin = ptx::global_timer();
     for (std::uint32_t round = 1;; ++round) {
-      if (done()) return true;
+      if (done()) {
+        if constexpr (kRecord) write_span(site, record::SpanKind::kWait, begin, 0);
+        return true;
+      }
       if (round % kRoundsPerLook == 0 && expired_or_aborted(begin, word, at_least, site)) {
         return false;
       }
@@ -107,7 +142,7 @@ class CudaExec {
     bool last = false;
     if (block_leader()) {
       const std::uint64_t before = ptx::add_acq_rel(rank_.word(counter), 1);
-      last = (before + 1) % gridDim.x == 0;
+      last = (before + 1) % static_cast<unsigned>(place_.blocks) == 0;
     }
     return __syncthreads_or(last) != 0;
   }
@@ -115,17 +150,31 @@ class CudaExec {
     return ptx::add_acq_rel(counter, 0U - amount) - amount;
   }
 
-  /// Worlds of one node have no progress thread, and post nothing.
-  __device__ void post(const Descriptor& /*descriptor*/) {
-    if (claim()) publish(FailureRecord::kNoProxy);
+  /// The caller's block, or warp, has met: its stores are ordered before the descriptor's.
+  __device__ void post(const Descriptor& descriptor) {
+    const RingView& ring = context_.ring;
+    const std::uint64_t index = ptx::take_ticket(ring.tail);
+    if (!await_room(index)) return;
+    ptx::store_release(&ring.entries[index & (ring.size - 1)],
+                       pack(descriptor, ring_lap(index, ring.size)));
   }
 
-  [[nodiscard]] __device__ bool recording() const { return false; }
-  [[nodiscard]] __device__ std::uint64_t stamp() const { return 0; }
-  __device__ void span(const WaitSite& /*site*/,
-                       record::SpanKind /*kind*/,
-                       std::uint64_t /*begin*/,
-                       std::uint64_t /*bytes*/) {}
+  [[nodiscard]] __device__ bool recording() const { return kRecord; }
+  /// Of lanes that write spans; 0 on the others.
+  [[nodiscard]] __device__ std::uint64_t stamp() const {
+    if constexpr (!kRecord) return 0;
+    return warp_leader() ? ptx::global_timer() : 0;
+  }
+  /// Phases are the block's leader's to write, copies and sums each warp's.
+  __device__ void span(const WaitSite& site,
+                       record::SpanKind kind,
+                       std::uint64_t begin,
+                       std::uint64_t bytes) {
+    if constexpr (!kRecord) return;
+    if (kind == record::SpanKind::kPhase ? block_leader() : warp_leader()) {
+      write_span(site, kind, begin, bytes);
+    }
+  }
 
   __device__ void fail_mismatch(int source,
                                 std::uint64_t op,
@@ -160,7 +209,7 @@ class CudaExec {
                                                   const std::uint64_t* word,
                                                   std::uint64_t at_least,
                                                   const WaitSite& site) {
-    if (failed()) return true;
+    if (failed() || ptx::load_acquire(context_.host_abort) != 0) return true;
     const std::uint64_t abort = ptx::load_acquire(&rank_.control(rank_.local)->abort);
     if (abort != 0) {
       context_.failure->aborted_by = abort;
@@ -176,6 +225,39 @@ class CudaExec {
     }
     return true;
   }
+  /// Waits until the ring has an entry for `index`. Never long: it holds all that may be posted.
+  __device__ bool await_room(std::uint64_t index) {
+    const std::uint64_t size = context_.ring.size;
+    if (index - ptx::load_acquire(context_.ring_head) < size) return true;
+    const bool room = wait_until(context_.ring.head,
+                                 index + 1 - size,
+                                 {record::Phase::kNone, record::WaitReason::kNone, rank_.rank, -1});
+    if (room) ptx::store_release(context_.ring_head, ptx::load_acquire(context_.ring.head));
+    return room;
+  }
+
+  __device__ __noinline__ void write_span(const WaitSite& site,
+                                          record::SpanKind kind,
+                                          std::uint64_t begin,
+                                          std::uint64_t bytes) {
+    const std::uint32_t at = atomicAdd(&scratch_.spans, 1U);
+    if (at >= context_.spans.capacity) return;
+    record::Span span;
+    span.begin_ns = begin;
+    span.end_ns = ptx::global_timer();
+    span.bytes = bytes;
+    span.op = static_cast<std::uint32_t>(op_);
+    span.peer = site.peer;
+    span.chunk = site.chunk;
+    span.phase = site.phase;
+    span.block = static_cast<std::uint16_t>(place_.block);
+    span.warp = static_cast<std::uint16_t>(warp());
+    span.kind = kind;
+    span.reason = site.reason;
+    context_.spans.spans[static_cast<std::size_t>(blockIdx.x) * context_.spans.capacity + at] =
+        span;
+  }
+
   /// True on the one lane of the rank that reports.
   __device__ bool claim() { return ptx::add_acq_rel(context_.claimed, 1) == 0; }
   /// Completes the record and ends the operation on all node peers.
@@ -188,6 +270,8 @@ class CudaExec {
 
   const Context& context_;
   const RankView& rank_;
+  const Place place_;
+  Scratch& scratch_;
   SumTerm* const terms_;
   const std::uint64_t op_;
 };

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "exec/descriptor.hpp"
+
 namespace shunt::exec::cuda::ptx {
 
 __device__ __forceinline__ std::uint64_t load_acquire(const std::uint64_t* word) {
@@ -17,6 +19,24 @@ __device__ __forceinline__ std::uint64_t load_acquire(const std::uint64_t* word)
 /// Orders all that this thread has stored, or has seen stored, before the value.
 __device__ __forceinline__ void store_release(std::uint64_t* word, std::uint64_t value) {
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
+/// Both halves of a descriptor at once, behind all that this thread has stored or seen stored.
+__device__ __forceinline__ void store_release(exec::PackedDescriptor* to,
+                                              const exec::PackedDescriptor& value) {
+  asm volatile(
+      "st.release.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(value.low), "l"(value.high)
+      : "memory");
+}
+
+/// The next number of a counter of this device; orders nothing.
+__device__ __forceinline__ std::uint64_t take_ticket(std::uint64_t* counter) {
+  std::uint64_t before;
+  asm volatile("atom.add.relaxed.gpu.global.u64 %0, [%1], 1;"
+               : "=l"(before)
+               : "l"(counter)
+               : "memory");
+  return before;
 }
 
 __device__ __forceinline__ std::uint64_t add_acq_rel(std::uint64_t* word, std::uint64_t value) {

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA calls as Results, and device memory that frees itself.
+// CUDA calls as Results, and memory that frees itself: of the device, and of the host as the device
+// reaches it too.
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include <cuda_runtime_api.h>
@@ -54,6 +56,43 @@ class DeviceMemory {
 
  private:
   void* base_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Host memory that never moves and that the device loads and stores through, zeroed.
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  PinnedMemory(PinnedMemory&& other) noexcept { *this = std::move(other); }
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept {
+    std::swap(host_, other.host_);
+    std::swap(device_, other.device_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~PinnedMemory() {
+    if (host_ != nullptr) (void)cudaFreeHost(host_);
+  }
+
+  [[nodiscard]] static Result<PinnedMemory> create(std::size_t bytes) {
+    PinnedMemory memory;
+    memory.bytes_ = bytes > 0 ? bytes : 16;
+    SHUNT_TRY(check(
+        cudaHostAlloc(&memory.host_, memory.bytes_, cudaHostAllocMapped | cudaHostAllocPortable),
+        "allocating pinned host memory"));
+    std::memset(memory.host_, 0, memory.bytes_);
+    SHUNT_TRY(check(cudaHostGetDevicePointer(&memory.device_, memory.host_, 0),
+                    "mapping pinned host memory into the device"));
+    return memory;
+  }
+
+  [[nodiscard]] std::byte* host() const { return static_cast<std::byte*>(host_); }
+  [[nodiscard]] std::byte* device() const { return static_cast<std::byte*>(device_); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* host_ = nullptr;
+  void* device_ = nullptr;
   std::size_t bytes_ = 0;
 };
 

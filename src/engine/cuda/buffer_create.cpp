@@ -1,0 +1,325 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Creation of a Buffer on a device: options, memory of the device and of the host, fabric, progress
+// thread, in the order in which they depend on each other.
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "bootstrap/collective.hpp"
+#include "engine/cuda/blob.hpp"
+#include "engine/cuda/buffer.hpp"
+#include "engine/setup.hpp"
+#include "memory/cuda/heap.hpp"
+
+namespace shunt::engine::cuda {
+namespace {
+
+using exec::cuda::FailureRecord;
+using memory::cuda::check;
+using memory::cuda::DeviceMemory;
+using memory::cuda::PinnedMemory;
+
+Status check_geometry(const Geometry& g, int peers) {
+  const int least = peers > 0 ? 2 * g.rdma_blocks + 1 : 1;
+  if (peers > 0 && g.rdma_blocks < 1) {
+    return usage_error("{} blocks for each direction between nodes are not allowed; at least 1",
+                       g.rdma_blocks);
+  }
+  if (g.blocks < least) {
+    return usage_error(
+        "{} blocks are not allowed; at least {}{}",
+        g.blocks,
+        least,
+        peers > 0 ? " (those that send, as many that receive, one inside the node)" : "");
+  }
+  if (g.warps < 1 || g.warps > kMaxWarps) {
+    return usage_error("{} warps per block are not allowed; 1 to {}", g.warps, kMaxWarps);
+  }
+  if (g.row_warps < 0 || (g.row_warps > 0 && g.warps % g.row_warps != 0)) {
+    return usage_error("{} warps per row do not divide {} warps per block", g.row_warps, g.warps);
+  }
+  return {};
+}
+
+struct Resident {
+  char bus[32] = {};
+  std::int32_t blocks = 0;
+};
+
+}  // namespace
+
+/// Offsets into the pinned memory of a rank.
+struct Buffer::HostPart {
+  std::size_t fabric = 0;  ///< Layout::fabric_begin lies here.
+  std::size_t entries = 0;
+  std::size_t notes = 0;
+  std::size_t ring_head = 0;
+  std::size_t abort = 0;
+  std::size_t ended = 0;
+  std::size_t failure = 0;
+  std::size_t bytes = 0;
+  std::uint64_t ring_entries = 0;
+
+  explicit HostPart(const exec::RankView& view) {
+    const auto take = [this](std::size_t size) {
+      const std::size_t at = bytes;
+      bytes = memory::align_up(bytes + size, 256);
+      return at;
+    };
+    fabric = take(view.layout.fabric_end - view.layout.fabric_begin);
+    ring_entries = exec::ring_size(ring_capacity(view));
+    entries = take(ring_entries * sizeof(exec::PackedDescriptor));
+    std::size_t slots = 0;
+    for (const std::uint32_t capacity : view.layout.capacity) {
+      slots += static_cast<std::size_t>(view.peers()) * capacity;
+    }
+    notes = take(slots * sizeof(exec::SlotNote));
+    ring_head = take(sizeof(std::uint64_t));
+    abort = take(sizeof(std::uint64_t));
+    ended = take(sizeof(std::uint64_t));
+    failure = take(sizeof(FailureRecord));
+  }
+
+  /// What of a view lies in this memory, whose address is `base` to the view's user.
+  void set(exec::RankView& view, std::byte* base) const {
+    // May point before the memory; only offsets from fabric_begin on are added to it.
+    view.fabric = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + fabric -
+                                               view.layout.fabric_begin);
+    auto* note = reinterpret_cast<exec::SlotNote*>(base + notes);
+    for (int kind = 0; kind < 3; ++kind) {
+      view.notes[kind] = note;
+      note += static_cast<std::size_t>(view.peers()) * view.layout.capacity[kind];
+    }
+  }
+};
+
+Result<std::unique_ptr<Buffer>> Buffer::create(bootstrap::World& world,
+                                               const BufferOptions& options,
+                                               const Geometry& geometry,
+                                               const Hooks& hooks) {
+  std::unique_ptr<Buffer> buffer(new Buffer());
+  buffer->options_ = options;
+  buffer->geometry_ = geometry;
+  buffer->hooks_ = hooks;
+  SHUNT_TRY(buffer->build(world));
+  return buffer;
+}
+
+Status Buffer::build(bootstrap::World& world) {
+  exec::RankView& view = context_.rank;
+  auto sizes = set_up(world, options_, view);
+  if (!sizes) return Unexpected(std::move(sizes).error());
+  record_ = sizes->record;
+  wire_stride_ = sizes->wire_stride;
+  // The device's heap is spared what lies in memory of the host.
+  view.layout.user = view.layout.fabric_begin;
+  const auto local_part = [&]() -> Status {
+    SHUNT_TRY(check_geometry(geometry_, view.peers()));
+    context_.rdma_blocks = view.peers() > 0 ? geometry_.rdma_blocks : 0;
+    context_.deadline_ns = options_.deadline_ns;
+    context_.abort = abort_word(ControlCode::kFailed, view.rank);
+    SHUNT_TRY(take_device_words());
+    return take_host_part();
+  };
+  SHUNT_TRY(bootstrap::agree(world, local_part(), "creating the device buffer"));
+  SHUNT_TRY(take_heaps(world));
+  SHUNT_TRY(bootstrap::agree(world, start_recording(), "creating the rings of spans"));
+  SHUNT_TRY(check_residency(world));
+  return start_proxy(world);
+}
+
+Status Buffer::take_device_words() {
+  exec::RankView& view = context_.rank;
+  const auto peers = static_cast<std::size_t>(view.peers());
+  const auto locals = static_cast<std::size_t>(view.shape.ranks_per_node);
+  Blob blob;
+  const std::size_t words =
+      blob.take<std::byte>(static_cast<std::size_t>(exec::Word::kCount) * memory::kLine);
+  const std::size_t claimed = blob.take<std::uint64_t>(1);
+  const std::size_t exchanges = blob.take<std::uint64_t>(1);
+  const std::size_t tail = blob.take<std::uint64_t>(1);
+  const std::size_t head = blob.take<std::uint64_t>(1);
+  const std::size_t windows = blob.take<std::byte*>(locals);
+  const std::size_t sequences = blob.take<std::uint64_t>(6 * peers);
+  const auto scratch = static_cast<std::size_t>(context_.rdma_blocks) * peers;
+  const std::size_t send = blob.take<std::int32_t>(scratch);
+  const std::size_t receive = blob.take<std::int32_t>(scratch);
+  auto memory = blob.upload();
+  if (!memory) return Unexpected(std::move(memory).error());
+  words_ = std::move(*memory);
+  view.words = pointer<std::uint64_t>(words_, words);
+  view.windows = pointer<std::byte*>(words_, windows);
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    view.sent[kind] = pointer<std::uint64_t>(words_, sequences) + kind * peers;
+    view.received[kind] = pointer<std::uint64_t>(words_, sequences) + (3 + kind) * peers;
+  }
+  context_.claimed = pointer<std::uint64_t>(words_, claimed);
+  context_.exchanges = pointer<std::uint64_t>(words_, exchanges);
+  context_.ring.tail = pointer<std::uint64_t>(words_, tail);
+  context_.ring_head = pointer<std::uint64_t>(words_, head);
+  send_scratch_ = pointer<std::int32_t>(words_, send);
+  receive_scratch_ = pointer<std::int32_t>(words_, receive);
+  return {};
+}
+
+Status Buffer::take_host_part() {
+  exec::RankView& view = context_.rank;
+  const HostPart part(view);
+  auto memory = PinnedMemory::create(part.bytes);
+  if (!memory) return Unexpected(std::move(memory).error());
+  pinned_ = std::move(*memory);
+  std::byte* device = pinned_.device();
+  std::byte* host = pinned_.host();
+  host_view_ = view;
+  part.set(view, device);
+  part.set(host_view_, host);
+  context_.ring.entries = reinterpret_cast<exec::PackedDescriptor*>(device + part.entries);
+  context_.ring.size = part.ring_entries;
+  context_.ring.head = reinterpret_cast<std::uint64_t*>(device + part.ring_head);
+  host_ring_ = {reinterpret_cast<exec::PackedDescriptor*>(host + part.entries),
+                part.ring_entries,
+                nullptr,
+                reinterpret_cast<std::uint64_t*>(host + part.ring_head)};
+  context_.host_abort = reinterpret_cast<std::uint64_t*>(device + part.abort);
+  host_abort_ = reinterpret_cast<std::uint64_t*>(host + part.abort);
+  if (view.peers() > 0) context_.ended = reinterpret_cast<std::uint64_t*>(device + part.ended);
+  ended_ = reinterpret_cast<std::uint64_t*>(host + part.ended);
+  context_.failure = reinterpret_cast<FailureRecord*>(device + part.failure);
+  failure_ = new (host + part.failure) FailureRecord{};
+  return {};
+}
+
+Status Buffer::take_heaps(bootstrap::World& world) {
+  exec::RankView& view = context_.rank;
+  const std::size_t bytes = view.layout.user + options_.heap_bytes;
+  auto heap = memory::cuda::create_heap(world, view.shape, bytes);
+  if (!heap) return Unexpected(std::move(heap).error());
+  heap_ = std::move(*heap);
+  allocator_.reset(view.layout.user, bytes);
+  view.heap = heap_->base();
+  std::vector<std::byte*> windows;
+  for (const memory::Window& window : heap_->windows()) windows.push_back(window.base);
+  SHUNT_TRY(check(cudaMemcpy(const_cast<std::byte**>(view.windows),
+                             windows.data(),
+                             windows.size() * sizeof(std::byte*),
+                             cudaMemcpyHostToDevice),
+                  "copying the windows' addresses"));
+  // The progress threads of a node watch each other here; they reach no memory of the device.
+  constexpr std::size_t kPage = 4096;
+  auto controls = memory::Heap::create(world, view.shape, kPage);
+  if (!controls) return Unexpected(std::move(controls).error());
+  controls_ = std::move(*controls);
+  for (const memory::Window& window : controls_->windows()) {
+    control_windows_.push_back(window.base);
+  }
+  host_view_.heap = controls_->base();
+  host_view_.windows = control_windows_.data();
+  return {};
+}
+
+Status Buffer::start_recording() {
+  if (hooks_.recorder == nullptr) return {};
+  spans_ = std::make_unique<SpanDrain>();
+  SHUNT_TRY(spans_->create(*hooks_.recorder, geometry_.blocks));
+  SHUNT_TRY(spans_->clock().measure(nullptr));
+  context_.spans = spans_->rings();
+  SHUNT_LOG_INFO("rank {} device timer moves in steps of {} ns, offset known to {} ns",
+                 rank(),
+                 spans_->clock().step_ns(),
+                 spans_->clock().error_ns());
+  return {};
+}
+
+Status Buffer::start_proxy(bootstrap::World& world) {
+  const exec::RankView& view = host_view_;
+  const std::size_t fabric_bytes = view.layout.fabric_end - view.layout.fabric_begin;
+  auto fabric = connect_fabric(world,
+                               options_,
+                               view,
+                               {view.fabric + view.layout.fabric_begin, fabric_bytes},
+                               hooks_.make_fabric);
+  if (!fabric) return Unexpected(std::move(fabric).error());
+  if (*fabric != nullptr) provider_ = (*fabric)->provider();
+  ProxyOptions o;
+  o.rank = view;
+  o.ring = host_ring_;
+  o.fabric = std::move(*fabric);
+  o.failure = &failures_;
+  o.lane = hooks_.recorder != nullptr ? hooks_.recorder->add_lane() : nullptr;
+  o.qps = options_.qps;
+  o.heartbeat_ns = options_.heartbeat_ns;
+  o.on_abort = [this](std::uint64_t word) {
+    std::atomic_ref<std::uint64_t>(*host_abort_).store(word, std::memory_order_release);
+  };
+  if (view.peers() > 0) {
+    o.in_flight = [this] {
+      absorb_device_failure();
+      return !failures_.failed() &&
+             launched_.load(std::memory_order_seq_cst) >
+                 std::atomic_ref<std::uint64_t>(*ended_).load(std::memory_order_acquire);
+    };
+  }
+  if (spans_ != nullptr) o.clock_offset = [this] { return spans_->clock().offset(); };
+  proxy_ = std::make_unique<Proxy>(std::move(o));
+  // Nobody sends before everybody can receive.
+  SHUNT_TRY(world.barrier());
+  proxy_->start();
+  SHUNT_LOG_INFO(
+      "rank {} of {} node {} device heap {}, staging and landing {} in pinned host memory",
+      rank(),
+      shape().world,
+      view.node,
+      format_size(heap_->size()),
+      format_size(fabric_bytes));
+  return {};
+}
+
+Status Buffer::check_residency(bootstrap::World& world) const {
+  Resident mine;
+  mine.blocks = geometry_.blocks;
+  const auto look = [&]() -> Result<int> {
+    int device = 0;
+    SHUNT_TRY(check(cudaGetDevice(&device), "asking for the current device"));
+    SHUNT_TRY(check(cudaDeviceGetPCIBusId(mine.bus, sizeof(mine.bus), device),
+                    "asking for the device's address"));
+    const int fanout = std::min(options_.topk, shape().ranks_per_node);
+    int blocks = 0;
+    SHUNT_TRY(check(resident_blocks(context_, geometry_.warps, fanout + shape().nodes, &blocks),
+                    "asking how many blocks fit (fewer warps or a smaller top-k need less)"));
+    return blocks;
+  };
+  const Result<int> room = look();
+  const auto all = bootstrap::all_gather_value(world, mine);
+  if (!all) return Unexpected(all.error());
+  Status status = room ? Status{} : Status(Unexpected(room.error()));
+  if (room) {
+    int blocks = 0;
+    for (const Resident& other : *all) {
+      if (std::strcmp(other.bus, mine.bus) == 0) blocks += other.blocks;
+    }
+    if (blocks > *room) {
+      status = usage_error(
+          "the ranks on device {} launch {} blocks of {} warps, and it holds {} at once; blocks "
+          "wait for one another, so give each rank fewer blocks, or fewer warps per block",
+          mine.bus,
+          blocks,
+          geometry_.warps,
+          *room);
+    }
+  }
+  return bootstrap::agree(world, status, "checking that all blocks fit");
+}
+
+void Buffer::close() {
+  if (proxy_ != nullptr) proxy_->stop();
+}
+
+Buffer::~Buffer() {
+  close();
+}
+
+}  // namespace shunt::engine::cuda

@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/setup.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "base/units.hpp"
+#include "dispatch/args.hpp"
+#include "exec/descriptor.hpp"
+#include "fabric/libfabric_fabric.hpp"
+#include "fabric/signal.hpp"
+
+namespace shunt::engine {
+namespace {
+
+constexpr std::uint32_t kCountCredits = 4;
+constexpr std::int64_t kProtocolVersion = 1;
+
+Status check_options(const BufferOptions& o, const cluster::Shape& shape) {
+  const auto at_least_one = [](const char* name, std::int64_t value) -> Status {
+    if (value >= 1) return {};
+    return usage_error("{} {} is not allowed; at least 1", name, value);
+  };
+  SHUNT_TRY(at_least_one("topk", o.topk));
+  SHUNT_TRY(at_least_one("hidden", o.hidden));
+  SHUNT_TRY(at_least_one("chunk_tokens", o.chunk_tokens));
+  SHUNT_TRY(at_least_one("credits", o.credits));
+  SHUNT_TRY(at_least_one("qps", o.qps));
+  SHUNT_TRY(at_least_one("rdma_blocks", o.rdma_blocks));
+  SHUNT_TRY(at_least_one("blocks", o.blocks));
+  SHUNT_TRY(at_least_one("heartbeat_ns", static_cast<std::int64_t>(o.heartbeat_ns)));
+  SHUNT_TRY(at_least_one("deadline_ns", static_cast<std::int64_t>(o.deadline_ns)));
+  if (o.max_tokens < 0) return usage_error("max_tokens {} is not allowed", o.max_tokens);
+  const std::uint64_t row = static_cast<std::uint64_t>(o.hidden) * size_of(o.dtype);
+  if (row % 16 != 0) {
+    return usage_error("hidden {} of {} makes rows of {} bytes; a multiple of 16 bytes is needed",
+                       o.hidden,
+                       to_string(o.dtype),
+                       row);
+  }
+  if (o.experts < shape.world || o.experts % shape.world != 0) {
+    return usage_error("{} experts do not divide over {} ranks; give a multiple of {}",
+                       o.experts,
+                       shape.world,
+                       shape.world);
+  }
+  const std::uint64_t peers = static_cast<std::uint64_t>(shape.nodes - 1);
+  if (peers * static_cast<std::uint64_t>(o.credits) > fabric::kMaxSlots) {
+    return usage_error(
+        "{} credits for each of {} remote nodes are more slots than a signal can "
+        "name ({})",
+        o.credits,
+        peers,
+        fabric::kMaxSlots);
+  }
+  if (peers > exec::kMaxPeers) {
+    return usage_error("{} nodes are more than the {} that a descriptor can name",
+                       shape.nodes,
+                       exec::kMaxPeers + 1);
+  }
+  return {};
+}
+
+/// The size of a put has 32 bits, in descriptors and in chunk headers.
+Status check_put_size(const BufferOptions& o, const memory::Layout& layout) {
+  for (const std::size_t bytes : layout.slot_bytes) {
+    if (bytes <= std::numeric_limits<std::uint32_t>::max()) continue;
+    return usage_error("chunk_tokens {} make puts of {}; less than 4 GiB is allowed",
+                       o.chunk_tokens,
+                       format_size(bytes));
+  }
+  return {};
+}
+
+/// What all ranks must agree on, by name.
+std::vector<std::pair<const char*, std::int64_t>> shared_options(const BufferOptions& o) {
+  return {{"protocol version", kProtocolVersion},
+          {"ranks_per_node", o.ranks_per_node},
+          {"experts", o.experts},
+          {"topk", o.topk},
+          {"hidden", o.hidden},
+          {"dtype", static_cast<std::int64_t>(o.dtype)},
+          {"wire_dtype", static_cast<std::int64_t>(o.wire_dtype.value_or(o.dtype))},
+          {"max_tokens", o.max_tokens},
+          {"chunk_tokens", o.chunk_tokens},
+          {"credits", o.credits},
+          {"qps", o.qps},
+          {"weights", static_cast<std::int64_t>(o.weights)},
+          {"heap_bytes", static_cast<std::int64_t>(o.heap_bytes)}};
+}
+
+Status compare_options(bootstrap::World& world, const BufferOptions& options) {
+  const auto mine = shared_options(options);
+  std::vector<std::int64_t> values;
+  for (const auto& [name, value] : mine) values.push_back(value);
+  auto all = world.all_gather(std::as_bytes(std::span(values)));
+  if (!all) return Unexpected(std::move(all).error());
+  for (std::size_t r = 0; r < all->size(); ++r) {
+    std::vector<std::int64_t> theirs(values.size());
+    if ((*all)[r].size() != values.size() * sizeof(std::int64_t)) {
+      return fail(ErrorCode::kProtocol,
+                  ErrorScope::kFatal,
+                  "rank {} runs another version of the library than rank {}",
+                  r,
+                  world.rank());
+    }
+    std::memcpy(theirs.data(), (*all)[r].data(), (*all)[r].size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (theirs[i] == values[i]) continue;
+      return fail(ErrorCode::kProtocol,
+                  ErrorScope::kUsage,
+                  "{} is {} on rank {} and {} on rank {}; all ranks must agree",
+                  mine[i].first,
+                  values[i],
+                  world.rank(),
+                  theirs[i],
+                  r);
+    }
+  }
+  return {};
+}
+
+void lay_out(const BufferOptions& o, Sizes& sizes, exec::RankView& view) {
+  traffic::RecordLayout& record = sizes.record;
+  record.hidden_bytes = static_cast<std::uint64_t>(o.hidden) * size_of(o.dtype);
+  record.topk = o.topk;
+  record.has_weights = o.weights;
+  record.chunk_tokens = o.chunk_tokens;
+  record.ranks_per_node = view.shape.ranks_per_node;
+  const DType wire = o.wire_dtype.value_or(o.dtype);
+  sizes.wire_stride = memory::align_up(static_cast<std::size_t>(o.hidden) * size_of(wire), 16);
+  memory::ChannelSizes channels;
+  const auto credits = static_cast<std::uint32_t>(o.credits);
+  const std::uint32_t capacities[] = {credits, credits, kCountCredits};
+  const std::size_t slots[] = {
+      record.max_chunk_bytes(),
+      sizeof(dispatch::ChunkHeader) + static_cast<std::size_t>(o.chunk_tokens) * sizes.wire_stride,
+      record.count_message_bytes()};
+  for (int kind = 0; kind < 3; ++kind) {
+    channels.capacity[kind] = capacities[kind];
+    channels.slot_bytes[kind] = slots[kind];
+  }
+  view.layout = memory::Layout(view.shape, channels);
+}
+
+Result<std::unique_ptr<fabric::Fabric>> libfabric(const BufferOptions& options, int peers) {
+  const std::size_t data = static_cast<std::size_t>(peers) *
+                           (2 * static_cast<std::size_t>(options.credits) + kCountCredits);
+  fabric::LibfabricOptions o;
+  o.provider = options.provider;
+  o.bind_address = options.bind_address;
+  o.qps = options.qps + 1;
+  // Data within the credits; credits, heartbeats and control words beside them.
+  o.depth = std::max<std::size_t>(256, data * 2 + static_cast<std::size_t>(peers) * 16);
+  o.arrivals = std::max<std::size_t>(1024, data * 4 + static_cast<std::size_t>(peers) * 32);
+  return fabric::create_libfabric(o);
+}
+
+}  // namespace
+
+Result<Sizes> set_up(bootstrap::World& world, const BufferOptions& options, exec::RankView& view) {
+  auto shape = cluster::Shape::create(world.size(), options.ranks_per_node);
+  if (!shape) return Unexpected(std::move(shape).error());
+  SHUNT_TRY(check_options(options, *shape));
+  SHUNT_TRY(compare_options(world, options));
+  view.shape = *shape;
+  view.rank = world.rank();
+  view.node = shape->node_of(view.rank);
+  view.local = shape->local_of(view.rank);
+  Sizes sizes;
+  lay_out(options, sizes, view);
+  SHUNT_TRY(check_put_size(options, view.layout));
+  return sizes;
+}
+
+Result<std::unique_ptr<fabric::Fabric>> connect_fabric(bootstrap::World& world,
+                                                       const BufferOptions& options,
+                                                       const exec::RankView& view,
+                                                       std::span<std::byte> region,
+                                                       const MakeFabric& make) {
+  std::unique_ptr<fabric::Fabric> fabric;
+  if (view.peers() == 0) return fabric;
+  auto made = make ? make(options.qps + 1) : libfabric(options, view.peers());
+  std::vector<std::byte> address;
+  if (made) {
+    fabric = std::move(*made);
+    const Status exposed = fabric->expose(region);
+    auto own =
+        exposed ? fabric->address() : Result<std::vector<std::byte>>(Unexpected(exposed.error()));
+    if (own) {
+      address = std::move(*own);
+    } else {
+      made = Unexpected(std::move(own).error());
+    }
+  }
+  // A rank that failed still takes part, with an empty address, so that nobody waits for it.
+  auto all = world.all_gather(address);
+  if (!made) return Unexpected(std::move(made).error());
+  if (!all) return Unexpected(std::move(all).error());
+  std::vector<std::vector<std::byte>> peers;
+  for (int p = 0; p < view.peers(); ++p) {
+    peers.push_back(std::move((*all)[static_cast<std::size_t>(view.rail_rank(p))]));
+    if (peers.back().empty()) {
+      return fail(ErrorCode::kPeerLost,
+                  ErrorScope::kFatal,
+                  "rank {} has no fabric; its own message says why",
+                  view.rail_rank(p));
+    }
+  }
+  SHUNT_TRY(fabric->connect(peers));
+  return fabric;
+}
+
+std::uint64_t parameters_hash(const BufferOptions& o) {
+  std::uint64_t hash = 0x736875'6e74U;
+  for (const std::int64_t value : {std::int64_t{o.experts},
+                                   std::int64_t{o.topk},
+                                   o.hidden,
+                                   std::int64_t{o.chunk_tokens},
+                                   static_cast<std::int64_t>(o.dtype),
+                                   static_cast<std::int64_t>(o.weights)}) {
+    hash = Random::mix(hash ^ static_cast<std::uint64_t>(value));
+  }
+  return hash;
+}
+
+}  // namespace shunt::engine

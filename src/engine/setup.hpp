@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the creation of a Buffer is on every executor. in: World, options → out: options checked and
+// compared, sizes and offsets, the fabric connected.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "bootstrap/world.hpp"
+#include "exec/rank_view.hpp"
+#include "fabric/fabric.hpp"
+#include "shunt/shunt.hpp"
+#include "traffic/record_layout.hpp"
+
+namespace shunt::engine {
+
+/// Sizes that follow from the options.
+struct Sizes {
+  traffic::RecordLayout record;
+  std::uint64_t wire_stride = 0;  ///< Bytes of a partial row in a combine chunk.
+};
+
+/// Checks the options, compares them with those of all ranks, and fills in who this rank is and
+/// where everything lies; pointers are left to the caller. Collective.
+[[nodiscard]] Result<Sizes> set_up(bootstrap::World& world,
+                                   const BufferOptions& options,
+                                   exec::RankView& view);
+
+using MakeFabric = std::function<Result<std::unique_ptr<fabric::Fabric>>(int queue_pairs)>;
+
+/// Opens the fabric (libfabric, if `make` is empty), exposes the fabric's part of the layout, and
+/// connects the rails. Null in a world of one node. Collective: a rank that fails takes part.
+[[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> connect_fabric(bootstrap::World& world,
+                                                                     const BufferOptions& options,
+                                                                     const exec::RankView& view,
+                                                                     std::span<std::byte> region,
+                                                                     const MakeFabric& make);
+
+/// What all ranks of an operation must share, as a number.
+[[nodiscard]] std::uint64_t parameters_hash(const BufferOptions& options);
+
+}  // namespace shunt::engine

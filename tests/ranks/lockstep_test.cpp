@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dispatch and combine with blocks of several warps of several lanes: the text that a GPU runs.
+#include <gtest/gtest.h>
+
+#include "support/lockstep_exec.hpp"
+#include "support/mock_world.hpp"
+
+namespace shunt {
+namespace {
+
+using testing::random_ids;
+using testing::RankRun;
+using testing::Rules;
+using testing::run_rounds;
+using testing::run_world;
+using testing::two_by_two;
+using testing::WorldCase;
+
+Rules in_lockstep(int warps, int lanes) {
+  Rules rules;
+  rules.hook = [=](int, engine::BufferHooks& hooks) {
+    testing::run_in_lockstep(hooks, warps, lanes);
+  };
+  return rules;
+}
+
+struct Shape {
+  int nodes, ranks_per_node, warps, lanes;
+};
+class Lockstep : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(Lockstep, EveryElementIsRight) {
+  const Shape shape = GetParam();
+  std::uint64_t seed = 1;
+  for (const int topk : {1, 5}) {
+    for (const std::vector<std::int64_t>& tokens :
+         {std::vector<std::int64_t>{0}, {9, 16, 17}, {21, 0, 1, 8}}) {
+      for (const double dropped : {0.0, 0.4}) {
+        WorldCase c;
+        c.world = shape.nodes * shape.ranks_per_node;
+        c.ranks_per_node = shape.ranks_per_node;
+        c.experts = c.world * 2;
+        c.topk = topk;
+        c.hidden = 40;
+        c.ids = random_ids(c, tokens, dropped, ++seed);
+        Rules rules = in_lockstep(shape.warps, shape.lanes);
+        rules.in_window = seed % 2 == 0;
+        rules.tune = [&](BufferOptions& o) {
+          o.chunk_tokens = static_cast<int>(2 + seed % 5);
+          o.credits = static_cast<int>(1 + seed % 3);
+        };
+        const Status status = run_rounds(c, rules);
+        ASSERT_TRUE(status) << status.error().to_string() << " topk " << topk << " tokens "
+                            << tokens[0] << " dropped " << dropped;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         Lockstep,
+                         ::testing::Values(Shape{1, 3, 2, 2},
+                                           Shape{2, 1, 2, 3},
+                                           Shape{2, 2, 2, 2},
+                                           Shape{3, 1, 1, 4},
+                                           Shape{2, 3, 3, 1}),
+                         [](const auto& tested) {
+                           const Shape& s = tested.param;
+                           return std::to_string(s.nodes) + "x" + std::to_string(s.ranks_per_node) +
+                                  "ranks" + std::to_string(s.warps) + "x" +
+                                  std::to_string(s.lanes) + "lanes";
+                         });
+
+TEST(LockstepBlocks, SeveralPerRoleUnderFaults) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const WorldCase c = two_by_two(30, seed);
+    Rules rules = in_lockstep(2, 2);
+    rules.rounds = 3;
+    rules.faulty = true;
+    rules.faults.seed = seed * 100;
+    rules.faults.hold_puts = 6;
+    rules.faults.hold_arrivals = seed % 2 == 0 ? 9 : 0;
+    rules.faults.hold_completions = 5;
+    rules.faults.duplicate_arrival = 0.3;
+    rules.faults.refuse_post = 0.3;
+    rules.tune = [&](BufferOptions& o) {
+      o.chunk_tokens = 4;
+      o.credits = static_cast<int>(1 + seed % 3);
+      o.rdma_blocks = 2;
+      o.blocks = 2;
+    };
+    const Status status = run_rounds(c, rules);
+    ASSERT_TRUE(status) << status.error().to_string() << " seed " << seed;
+  }
+}
+
+TEST(LockstepBlocks, AHandleReplays) {
+  const WorldCase c = two_by_two(25, 23);
+  Rules rules = in_lockstep(2, 2);
+  rules.tune = [](BufferOptions& o) { o.chunk_tokens = 6; };
+  const Status status =
+      run_world(c, rules, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+        RankRun run(state, c, false);
+        SHUNT_TRY(run.round(0));
+        for (int i = 1; i < 4; ++i) SHUNT_TRY(run.replay_round(i));
+        return {};
+      });
+  ASSERT_TRUE(status) << status.error().to_string();
+}
+
+TEST(LockstepBlocks, ALostArrivalEndsAllLanes) {
+  const WorldCase c = two_by_two(20, 3);
+  Rules rules = in_lockstep(2, 2);
+  rules.faulty = true;
+  rules.faults.lose_arrival = 1.0;
+  rules.tune = [](BufferOptions& o) { o.deadline_ns = 300'000'000; };
+  const Status status = run_rounds(c, rules);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find("row counts from rank"), std::string::npos)
+      << status.error().message;
+}
+
+}  // namespace
+}  // namespace shunt
