@@ -8,7 +8,7 @@
 
 #include "cli/verbs.hpp"
 #include "cluster/discovery.hpp"
-#include "cluster/pairing.hpp"
+#include "report/matrix.hpp"
 
 namespace shunt::cli {
 namespace {
@@ -17,21 +17,8 @@ struct Options {
   std::string root = "/";
   bool json = false;
   bool no_nvml = false;
+  std::size_t width = 100;
 };
-
-void print_nearest(const cluster::Topology& topology) {
-  const cluster::Pairing pairing = cluster::pair_nics(topology);
-  for (const cluster::GpuNics& gpu : pairing.gpus) {
-    if (!gpu.assigned) continue;
-    const cluster::Device& nic = topology.devices[*gpu.assigned];
-    const std::size_t users = pairing.users_of(*gpu.assigned).size();
-    fmt::print("  {} sends through {} ({}){}\n",
-               topology.devices[gpu.gpu].label,
-               nic.list_name(),
-               cluster::to_string(gpu.kind),
-               users > 1 ? fmt::format(", shared by {} GPUs", users) : "");
-  }
-}
 
 Exit run(const Options& options) {
   cluster::DiscoveryOptions discovery;
@@ -49,8 +36,8 @@ Exit run(const Options& options) {
         "were read");
     return Exit::kEnvironment;
   }
-  fmt::print("{}", cluster::to_text(*topology));
-  print_nearest(*topology);
+  const report::Matrix matrix = report::make_matrix(*topology, "machine", "");
+  fmt::print("{}", report::matrix_text(matrix, options.width));
   return Exit::kDone;
 }
 

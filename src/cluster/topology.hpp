@@ -110,16 +110,6 @@ struct Topology {
   [[nodiscard]] bool same_matrix(const Topology& other) const;
 };
 
-/// A pair to point at in a printed matrix.
-struct Mark {
-  std::size_t row = 0;
-  std::size_t column = 0;
-};
-
-/// The matrix as text, columns aligned; marked cells carry a trailing '!'. Rows of which the input
-/// states nothing are left out. Names, addresses, ratings and states follow under the matrix.
-[[nodiscard]] std::string to_text(const Topology& topology, const std::vector<Mark>& marks = {});
-
 /// Typed edges with stable ids, one object, no trailing newline. Schema "shunt.topology/1".
 [[nodiscard]] std::string to_json(const Topology& topology);
 

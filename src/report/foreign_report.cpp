@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 
 #include "base/units.hpp"
+#include "report/matrix.hpp"
 #include "verdict/foreign.hpp"
 #include "verdict/foreign/rules.hpp"
 #include "verdict/foreign/situation.hpp"
+#include "verdict/foreign/topology_words.hpp"
 
 namespace shunt::report {
 namespace {
@@ -193,6 +195,18 @@ void add_config(const Situation& s, Report& report) {
   }
 }
 
+void add_matrices(const Situation& s, Report& report) {
+  for (const logs::TopologyFact* fact : verdict::foreign::distinct_topologies(s)) {
+    report.matrices.push_back(
+        make_matrix(fact->topology,
+                    fmt::format("topology_{}", report.matrices.size()),
+                    fmt::format("Topology: {}{}, {}",
+                                verdict::foreign::where_prefix(fact->topology),
+                                fact->tool,
+                                verdict::foreign::lines_of(s, *fact))));
+  }
+}
+
 /// A bar for each operation whose wire rate is known; without a rating it has no share.
 void add_bars(const Situation& s, Report& report) {
   for (const Op& op : s.ops) {
@@ -292,6 +306,7 @@ Report build_foreign_report(const Evidence& evidence) {
   for (std::size_t i = 0; i < evidence.sweeps.size(); ++i) {
     add_table(report, sweep_table(evidence, evidence.sweeps[i], i));
   }
+  add_matrices(situation, report);
   add_bars(situation, report);
   for (const auto& rule : verdict::foreign::rules()) report.checked.emplace_back(rule.name);
   add_reading(evidence, report);

@@ -21,7 +21,7 @@ using verdict::Severity;
 constexpr std::array kWorstFirst{
     Severity::kCritical, Severity::kWarning, Severity::kNotice, Severity::kInfo};
 
-/// Longest headline that is set large; of a longer one, what stands before the colon.
+/// Longest headline that is set large; of a longer one, what stands before the first stop.
 constexpr std::size_t kShout = 90;
 
 struct Headline {
@@ -30,11 +30,15 @@ struct Headline {
 };
 
 Headline split_headline(const std::string& text) {
-  const std::size_t colon = text.find(": ");
-  if (display_width(text) <= kShout || colon == std::string::npos || colon > kShout) {
-    return {text, ""};
+  if (display_width(text) <= kShout) return {text, ""};
+  for (const char* mark : {": ", "; ", ", "}) {
+    const std::size_t at = text.find(mark);
+    // What stands before an early comma is no statement yet.
+    if (at != std::string::npos && at >= 16 && at <= kShout) {
+      return {text.substr(0, at), text.substr(at + 2)};
+    }
   }
-  return {text.substr(0, colon), text.substr(colon + 2)};
+  return {text, ""};
 }
 
 std::string badge(const char* style, const std::string& text) {
@@ -133,7 +137,8 @@ std::string timeline(const PagePart& part) {
 std::string part_of(const PagePart& part) {
   const Report& report = *part.report;
   return header(report) + html_bars(report) + html_findings(report) + timeline(part) +
-         html_tables(report) + html_ledger(report) + html_config(report) + html_coverage(report);
+         html_matrices(report) + html_tables(report) + html_ledger(report) + html_config(report) +
+         html_coverage(report);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace shunt::report {
 
 [[nodiscard]] std::string html_findings(const Report& report);
 [[nodiscard]] std::string html_bars(const Report& report);
+[[nodiscard]] std::string html_matrices(const Report& report);
 [[nodiscard]] std::string html_tables(const Report& report);
 [[nodiscard]] std::string html_ledger(const Report& report);
 [[nodiscard]] std::string html_config(const Report& report);

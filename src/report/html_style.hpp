@@ -80,6 +80,8 @@ line-height:1.25}
 .matrix th,.matrix td{border:0;padding:3px 6px;text-align:center;white-space:nowrap}
 .matrix tbody th{text-align:right;font-weight:600}
 .matrix td{border-radius:4px;min-width:3.4em;background:var(--soft)}
+.dense{font-size:11px;border-spacing:1px}.dense th,.dense td{padding:3px 2px}
+.dense td{min-width:3.3em}
 .matrix td.gap{background:none;min-width:10px;padding:0}
 .matrix td.numa{background:none;color:var(--muted)}
 .m-self{color:var(--muted)}
@@ -96,6 +98,8 @@ vertical-align:-2px;background:var(--soft)}
 background:color-mix(in srgb,var(--c) 22%,var(--card))}
 .key i.own{box-shadow:inset 0 0 0 2px var(--ink)}.key i.bad{background:var(--critical)}
 .key i.trap{box-shadow:inset 0 0 0 2px var(--notice)}
+.problems{margin:12px 0 0;color:var(--critical);font-weight:600}
+.devices{margin:8px 0 0;color:var(--muted);font-size:13px}
 ul{margin:0;padding-left:1.2em}
 li{overflow-wrap:anywhere}
 li.line{list-style:none;margin-left:0}

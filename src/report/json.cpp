@@ -66,6 +66,34 @@ Json tables(const Report& report) {
   return list;
 }
 
+Json cell_json(const MatrixCell& cell) {
+  return {{"path", cell.text}, {"own", cell.own}, {"problem", cell.problem}, {"trap", cell.trap}};
+}
+
+Json topologies(const Report& report) {
+  Json list = Json::array();
+  for (const Matrix& matrix : report.matrices) {
+    Json rows = Json::array();
+    for (const MatrixRow& row : matrix.rows) {
+      Json cells = Json::array();
+      for (const MatrixCell& cell : row.cells) cells.push_back(cell_json(cell));
+      rows.push_back({{"device", row.label},
+                      {"cpus", row.cpus.empty() ? Json(nullptr) : Json(row.cpus)},
+                      {"numa", row.numa.empty() ? Json(nullptr) : Json(row.numa)},
+                      {"cells", std::move(cells)}});
+    }
+    list.push_back({{"id", matrix.id},
+                    {"title", matrix.title},
+                    {"columns", matrix.columns},
+                    {"gpus", matrix.gpus},
+                    {"rows", std::move(rows)},
+                    {"problems", matrix.problems},
+                    {"devices", matrix.devices},
+                    {"gaps", matrix.gaps}});
+  }
+  return list;
+}
+
 Json findings(const Report& report) {
   Json list = Json::array();
   for (const verdict::Finding& finding : report.findings) {
@@ -124,6 +152,7 @@ std::string render_json(const Report& report) {
                          {"context", facts(report.config)},
                          {"operations", operations(report)},
                          {"tables", tables(report)},
+                         {"topologies", topologies(report)},
                          {"ledger", facts(report.ledger)},
                          {"bars", std::move(bars)},
                          {"findings", findings(report)},

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/cell.hpp"
+#include "report/matrix.hpp"
 
 namespace shunt::report {
 namespace {
@@ -24,6 +25,14 @@ std::string escaped(std::string_view text) {
     }
   }
   return out;
+}
+
+/// Text inside a fence: nothing in it can end the fence.
+std::string fenced(std::string text) {
+  for (std::size_t at = text.find("```"); at != std::string::npos; at = text.find("```", at)) {
+    text.replace(at, 3, "'''");
+  }
+  return text;
 }
 
 void write_table(const Table& table, std::string& out) {
@@ -79,6 +88,10 @@ std::string render_markdown(const Report& report) {
       fmt::format("### shunt analyze: {}\n\n{}\n", escaped(report.title), escaped(report.headline));
   if (!report.findings.empty()) out += "\n#### Findings\n\n";
   for (const auto& finding : report.findings) write_finding(finding, out);
+  for (const Matrix& matrix : report.matrices) {
+    out += fmt::format(
+        "\n#### {}\n\n```\n{}```\n", escaped(matrix.title), fenced(matrix_text(matrix, 140)));
+  }
   out += "\n<details><summary>What was read</summary>\n";
   if (!report.config.empty()) out += "\n| setting | value | from |\n|---|---|---|\n";
   for (const Fact& fact : report.config) {

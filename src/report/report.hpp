@@ -75,6 +75,44 @@ struct OperationTime {
   std::int64_t max_ns = 0;
 };
 
+/// How far apart two devices are, for colours.
+enum class Nearness {
+  kSelf,
+  kGpuLink,  ///< NVLink, xGMI.
+  kNear,     ///< Within PCIe bridges.
+  kHost,     ///< Through a host bridge, or PCIe of unknown depth.
+  kFar,      ///< Between sockets, or no link.
+  kUnknown,
+};
+
+struct MatrixCell {
+  std::string text;  ///< "NV18", "PXB"
+  Nearness nearness = Nearness::kUnknown;
+  bool own = false;      ///< The NIC to give this GPU.
+  bool problem = false;  ///< Named in Matrix::problems.
+  bool trap = false;     ///< What "NIC i for GPU i" would pick, though a nearer one is there.
+};
+
+struct MatrixRow {
+  std::string label;
+  std::vector<MatrixCell> cells;
+  std::string cpus;
+  std::string numa;
+  bool nic = false;
+};
+
+/// How the devices of one node reach each other.
+struct Matrix {
+  std::string id;     ///< "topology_0"
+  std::string title;  ///< "node-a, nvidia-smi topo -m, lines 2-12"
+  std::vector<std::string> columns;
+  std::size_t gpus = 0;               ///< So many of the columns are GPUs; NICs follow.
+  std::vector<MatrixRow> rows;        ///< Those of which the input states something.
+  std::vector<std::string> problems;  ///< What the marked cells mean.
+  std::vector<std::string> devices;   ///< "NIC0: mlx5_0, 400 Gb/s = 50 GB/s, ACTIVE"
+  std::vector<std::string> gaps;      ///< What the input lacks.
+};
+
 struct Report {
   std::string tool_version;
   std::string kind;      ///< "run", "log": what was looked at.
@@ -83,6 +121,7 @@ struct Report {
   std::vector<Fact> config;
   std::vector<OperationTime> operations;  ///< Of own runs. In text the phase tables' titles say it.
   std::vector<Table> tables;  ///< The first is what CSV gives unless another is asked for.
+  std::vector<Matrix> matrices;
   std::vector<Fact> ledger;
   std::vector<Bar> bars;
   std::vector<verdict::Finding> findings;  ///< Worst first.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "report/cell.hpp"
+#include "report/matrix.hpp"
 
 namespace shunt::report {
 namespace {
@@ -256,6 +257,12 @@ std::string render_text(const Report& report, const TextOptions& options) {
   write_config(out, report, options);
   for (const Table& table : report.tables) {
     if (!table.rows.empty()) write_table(out, table, options);
+  }
+  for (const Matrix& matrix : report.matrices) {
+    out.heading(matrix.title);
+    std::string drawn = matrix_text(matrix, options.width);
+    drawn.pop_back();
+    out.line(drawn);
   }
   write_ledger(out, report, options.width);
   write_bars(out, report);

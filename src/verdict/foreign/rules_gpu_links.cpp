@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cluster/topology.hpp"
+#include "cluster/gpu_pairs.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/rules_list.hpp"
 #include "verdict/foreign/topology_words.hpp"
@@ -16,61 +16,14 @@
 namespace shunt::verdict::foreign {
 namespace {
 
-using cluster::DeviceKind;
+using cluster::is_regular;
+using cluster::isolated;
 using cluster::PathKind;
 using cluster::Topology;
-using Pair = std::pair<std::size_t, std::size_t>;
-
-/// The pairs of one matrix, sorted by what they say.
-struct Pairs {
-  std::vector<std::size_t> gpus;
-  std::vector<Pair> linked;
-  std::vector<Pair> bare;  ///< Known, and no GPU link.
-  std::size_t unknown = 0;
-  std::map<std::size_t, std::vector<std::size_t>> bare_of;
-  std::map<std::size_t, std::size_t> linked_of;
-  std::map<std::size_t, int> links_of;      ///< Sum of bonded links of a GPU.
-  std::map<std::size_t, int> most_of;       ///< Largest bundle of a GPU.
-  std::map<std::size_t, bool> complete;     ///< All pairs of the GPU are known.
-  std::map<int, std::size_t> bundle_sizes;  ///< Bonded links of a pair → pairs.
-  bool amd = false;
-
-  [[nodiscard]] std::size_t total() const { return gpus.size() * (gpus.size() - 1) / 2; }
-  [[nodiscard]] const char* link() const { return amd ? "xGMI" : "NVLink"; }
-};
-
-Pairs sort_pairs(const Topology& topology) {
-  Pairs pairs;
-  pairs.gpus = topology.of_kind(DeviceKind::kGpu);
-  pairs.amd = topology.source.find("nvidia") == std::string::npos;
-  for (const std::size_t gpu : pairs.gpus) pairs.complete[gpu] = true;
-  for (std::size_t i = 0; i < pairs.gpus.size(); ++i) {
-    for (std::size_t j = i + 1; j < pairs.gpus.size(); ++j) {
-      const std::size_t a = pairs.gpus[i];
-      const std::size_t b = pairs.gpus[j];
-      const cluster::Path& path = topology.path(a, b);
-      if (path.kind == PathKind::kUnknown) {
-        ++pairs.unknown;
-        pairs.complete[a] = pairs.complete[b] = false;
-        continue;
-      }
-      if (!cluster::is_gpu_link(path.kind)) {
-        pairs.bare.emplace_back(a, b);
-        pairs.bare_of[a].push_back(b);
-        pairs.bare_of[b].push_back(a);
-        continue;
-      }
-      pairs.linked.emplace_back(a, b);
-      ++pairs.bundle_sizes[path.links];
-      for (const std::size_t gpu : {a, b}) {
-        ++pairs.linked_of[gpu];
-        pairs.links_of[gpu] += path.links;
-        pairs.most_of[gpu] = std::max(pairs.most_of[gpu], path.links);
-      }
-    }
-  }
-  return pairs;
-}
+using cluster::usual_links;
+using cluster::weak;
+using Pairs = cluster::GpuPairs;
+using Pair = Pairs::Pair;
 
 /// "NV18 (450 GB/s one way on NVLink 4, 900 on NVLink 5)", "4 xGMI links (200 GB/s)".
 std::string bundle(const Pairs& pairs, int links) {
@@ -81,18 +34,6 @@ std::string bundle(const Pairs& pairs, int links) {
   }
   return links == 18 ? "NV18 (18 × 25 = 450 GB/s one way on H100/H200, 18 × 50 = 900 GB/s on B200)"
                      : fmt::format("NV{} ({} GB/s one way at 25 a link)", links, links * 25);
-}
-
-int usual_links(const Pairs& pairs) {
-  int usual = 0;
-  std::size_t most = 0;
-  for (const auto& [links, count] : pairs.bundle_sizes) {
-    if (count >= most) {
-      usual = links;
-      most = count;
-    }
-  }
-  return usual;
 }
 
 void pcie_only(const Topology& topology,
@@ -134,19 +75,6 @@ void pcie_only(const Topology& topology,
   finding.confirm =
       pairs.amd ? "amd-smi xgmi, and the GPU model" : "nvidia-smi nvlink -s, and the GPU model";
   findings.push_back(std::move(finding));
-}
-
-/// GPUs that have no link at all where the others are all joined.
-std::vector<std::size_t> isolated(const Pairs& pairs) {
-  std::vector<std::size_t> found;
-  for (const std::size_t gpu : pairs.gpus) {
-    const auto bare = pairs.bare_of.find(gpu);
-    if (bare != pairs.bare_of.end() && pairs.linked_of.count(gpu) == 0 &&
-        bare->second.size() >= 2) {
-      found.push_back(gpu);
-    }
-  }
-  return found;
 }
 
 void missing_links(const Topology& topology,
@@ -203,17 +131,6 @@ void missing_links(const Topology& topology,
   findings.push_back(std::move(finding));
 }
 
-/// All GPUs have as many partners as each other: how boards without a switch are built.
-bool is_regular(const Pairs& pairs) {
-  std::set<std::size_t> partners;
-  for (const std::size_t gpu : pairs.gpus) {
-    if (!pairs.complete.at(gpu)) continue;
-    const auto count = pairs.linked_of.find(gpu);
-    partners.insert(count == pairs.linked_of.end() ? 0 : count->second);
-  }
-  return partners.size() <= 1;
-}
-
 void uneven(const Topology& topology,
             const Pairs& pairs,
             const std::string& where,
@@ -266,19 +183,6 @@ void uneven(const Topology& topology,
   findings.push_back(std::move(finding));
 }
 
-/// GPUs all of whose bundles are smaller than what the others have among themselves.
-std::vector<std::size_t> weak(const Pairs& pairs) {
-  std::vector<std::size_t> found;
-  const int usual = usual_links(pairs);
-  for (const std::size_t gpu : pairs.gpus) {
-    const auto most = pairs.most_of.find(gpu);
-    if (most != pairs.most_of.end() && most->second > 0 && most->second < usual) {
-      found.push_back(gpu);
-    }
-  }
-  return found;
-}
-
 void weak_links(const Topology& topology,
                 const Pairs& pairs,
                 const std::vector<std::size_t>& gpus,
@@ -309,7 +213,7 @@ void judge_matrix(const Topology& topology,
                   const std::string& where,
                   const std::string& lines,
                   Findings& findings) {
-  const Pairs pairs = sort_pairs(topology);
+  const Pairs pairs = cluster::sort_gpu_pairs(topology);
   if (topology.pcie_view || pairs.gpus.size() < 2 || (pairs.linked.empty() && pairs.bare.empty())) {
     return;
   }

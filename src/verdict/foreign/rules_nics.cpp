@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cluster/pairing.hpp"
+#include "cluster/assess.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/rules_list.hpp"
 #include "verdict/foreign/topology_words.hpp"
@@ -32,25 +32,6 @@ struct Node {
     return topology.devices[device].label;
   }
 };
-
-/// GPU memory that the CPU addresses as a NUMA node: Grace. Its NICs hang off the CPU by design.
-bool is_coherent(const Topology& topology) {
-  return std::any_of(topology.devices.begin(), topology.devices.end(), [](const auto& device) {
-    return device.kind == DeviceKind::kGpu && !device.own_numa.empty();
-  });
-}
-
-/// A single affinity that spans NUMA nodes, as hypervisors show it.
-bool looks_virtual(const Topology& topology) {
-  std::set<std::string> cpus;
-  bool spans = false;
-  for (const auto& device : topology.devices) {
-    if (device.kind != DeviceKind::kGpu || device.cpus.empty()) continue;
-    cpus.insert(device.cpus);
-    spans = spans || device.numa.find('-') != std::string::npos;
-  }
-  return cpus.size() == 1 && spans;
-}
 
 /// "GPU0–NIC0 (PIX), GPU1–NIC3 (PIX)" over the GPUs with a near NIC.
 std::string near_map(const Node& node) {
@@ -109,7 +90,7 @@ void map_of(const Node& node, Findings& findings) {
     finding.sentence += fmt::format(" Nothing can be said of {}: their rows are cut or missing.",
                                     list_labels(node.topology, unknown));
   }
-  if (looks_virtual(node.topology)) {
+  if (cluster::looks_virtual(node.topology)) {
     finding.sentence +=
         " One CPU range over several NUMA nodes for every GPU: probably a virtual machine, where "
         "GPUDirect RDMA needs ACS and ATS set up by the host and IBGDA may be unavailable.";
@@ -307,7 +288,8 @@ void judge_nics(const Situation& s, Findings& findings) {
     const Node node{topology, pairing, where_prefix(topology), lines_of(s, *fact)};
     if (!topology.of_kind(DeviceKind::kNic).empty()) {
       index_trap(node, findings);
-      if (!is_coherent(topology)) far(node, looks_virtual(topology), beside_a_run, findings);
+      if (!cluster::is_coherent(topology))
+        far(node, cluster::looks_virtual(topology), beside_a_run, findings);
       shared(node, findings);
       map_of(node, findings);
     }

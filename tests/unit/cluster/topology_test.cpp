@@ -62,15 +62,6 @@ TEST(Topology, ContradictionNeedsBothSides) {
   EXPECT_TRUE(topology.contradicts(0, 1));
 }
 
-TEST(Topology, TextIsAlignedAndMarked) {
-  EXPECT_EQ(to_text(two_gpus_one_nic(), {{0, 2}}),
-            "      GPU0  GPU1  NIC0  CPUs  NUMA\n"
-            "GPU0  X     NV18  PIX!  0-7   0\n"
-            "GPU1  NV18  X     ?     0-7   0\n"
-            "\n"
-            "  NIC0: mlx5_0, 800 Gb/s = 100 GB/s\n");
-}
-
 TEST(Topology, JsonHasOneEdgeAPair) {
   const std::string json = to_json(two_gpus_one_nic());
   EXPECT_NE(json.find("\"schema\": \"shunt.topology/1\""), std::string::npos);
