@@ -35,6 +35,9 @@ struct Case {
   double capacity = -1;  ///< Share of the rows that an output has room for; −1: all.
   int rounds = 2;
   bool delays = false;
+  int chunk_tokens = 7;  ///< These two: between nodes only.
+  int credits = 2;
+  int rdma_blocks = 1;
   int blocks = 3;
   int warps = 4;
   int row_warps = 1;
@@ -54,6 +57,14 @@ std::vector<Case> cases() {
   add("no tokens at all", [](Case& c) { c.tokens = {0}; });
   add("skew to one rank", [](Case& c) { c.hot_experts = 2; });
   add("one slot", [](Case& c) { c.topk = 1; });
+  add("one token a chunk, one chunk in flight", [](Case& c) {
+    c.chunk_tokens = c.credits = 1;
+    c.tokens = {0, 1, 9, 17};
+  });
+  add("several blocks a direction", [](Case& c) {
+    c.rdma_blocks = 3;
+    c.credits = 5;
+  });
   add("many slots", [](Case& c) {
     c.topk = 12;
     c.experts_per_rank = 7;
@@ -64,6 +75,8 @@ std::vector<Case> cases() {
     c.blocks = 8;
     c.warps = 32;
     c.row_warps = 4;
+    c.chunk_tokens = 64;
+    c.credits = 8;
   });
   add("one vector per row", [](Case& c) {
     c.hidden = 8;
@@ -93,9 +106,10 @@ std::vector<Case> cases() {
   return all;
 }
 
-WorldCase world_case(const Case& c, int world, std::uint64_t seed) {
+WorldCase world_case(const Case& c, int world, int ranks_per_node, std::uint64_t seed) {
   WorldCase w;
-  w.world = w.ranks_per_node = world;
+  w.world = world;
+  w.ranks_per_node = ranks_per_node;
   w.experts = c.experts_per_rank * world;
   w.topk = c.topk;
   w.hidden = c.hidden;
@@ -327,8 +341,11 @@ class Rank {
   memory::cuda::DeviceMemory sums_;
 };
 
-BufferOptions options_of(const WorldCase& w) {
+BufferOptions options_of(const Case& c, const WorldCase& w) {
   BufferOptions o;
+  o.max_tokens = *std::max_element(c.tokens.begin(), c.tokens.end());
+  o.chunk_tokens = c.chunk_tokens;
+  o.credits = c.credits;
   o.ranks_per_node = w.ranks_per_node;
   o.experts = w.experts;
   o.topk = w.topk;
@@ -338,6 +355,12 @@ BufferOptions options_of(const WorldCase& w) {
   o.heap_bytes = std::size_t{64} << 20;
   o.deadline_ns = 10'000'000'000;
   return o;
+}
+
+/// `c.blocks` blocks work inside the node, whatever else there is.
+engine::cuda::Geometry geometry_of(const Case& c, const WorldCase& w) {
+  const int others = w.world > w.ranks_per_node ? 2 * c.rdma_blocks : 0;
+  return {c.blocks + others, c.warps, c.row_warps, c.rdma_blocks};
 }
 
 /// Two handles with routings of their own, their operations interleaved.
@@ -368,13 +391,13 @@ Status run_case(Buffer& buffer, const Case& c, const WorldCase& first, const Wor
 }
 
 /// The last rank stays away: every other rank's wait must end with an error that says so.
-Status run_absence(bootstrap::World& world) {
+Status run_absence(bootstrap::World& world, int ranks_per_node) {
   Case c;
   c.name = "a rank stays away";
-  const WorldCase w = world_case(c, world.size(), 7);
-  BufferOptions options = options_of(w);
+  const WorldCase w = world_case(c, world.size(), ranks_per_node, 7);
+  BufferOptions options = options_of(c, w);
   options.deadline_ns = 300'000'000;
-  auto buffer = Buffer::create(world, options, {c.blocks, c.warps, c.row_warps});
+  auto buffer = Buffer::create(world, options, geometry_of(c, w));
   if (!buffer) return Unexpected(std::move(buffer).error());
   Status status;
   if (world.rank() != world.size() - 1) {
@@ -395,19 +418,19 @@ Status run_absence(bootstrap::World& world) {
 
 }  // namespace
 
-Result<std::vector<std::string>> run_checks(bootstrap::World& world) {
+Result<std::vector<std::string>> run_checks(bootstrap::World& world, int ranks_per_node) {
   std::vector<std::string> passed;
   std::uint64_t seed = 1;
   for (const Case& c : cases()) {
-    const WorldCase first = world_case(c, world.size(), seed++);
-    const WorldCase second = world_case(c, world.size(), seed++);
-    auto buffer = Buffer::create(world, options_of(first), {c.blocks, c.warps, c.row_warps});
+    const WorldCase first = world_case(c, world.size(), ranks_per_node, seed++);
+    const WorldCase second = world_case(c, world.size(), ranks_per_node, seed++);
+    auto buffer = Buffer::create(world, options_of(c, first), geometry_of(c, first));
     if (!buffer) return Unexpected(std::move(buffer).error());
     SHUNT_TRY(run_case(**buffer, c, first, second));
     SHUNT_TRY(world.barrier());
     passed.push_back(c.name);
   }
-  SHUNT_TRY(run_absence(world));
+  SHUNT_TRY(run_absence(world, ranks_per_node));
   passed.emplace_back("a rank stays away");
   return passed;
 }

@@ -16,6 +16,7 @@ namespace shunt::bench::gpu {
 /// Collective. Ragged token counts, empty slots, skew, every row and wire type, overflow, several
 /// handles, rounds with random delays; at the end a rank that stays away, which must end the
 /// others' waits.
-[[nodiscard]] Result<std::vector<std::string>> run_checks(bootstrap::World& world);
+[[nodiscard]] Result<std::vector<std::string>> run_checks(bootstrap::World& world,
+                                                          int ranks_per_node);
 
 }  // namespace shunt::bench::gpu

@@ -4,6 +4,7 @@
 // shunt on one GPU: several ranks, one process each, checked against the reference and timed
 // against what the device can do in the same run. Start it through bench/gpu/run, which starts MPS.
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -29,6 +30,7 @@ using nlohmann::json;
 
 struct Options {
   std::vector<int> ranks = {4, 8};
+  std::vector<std::string> node_worlds = {"2x2", "2x4", "4x2"};
   std::vector<int> blocks = {16, 32};
   std::vector<int> warps = {16};
   std::vector<int> row_warps = {0};
@@ -54,7 +56,7 @@ std::vector<std::pair<int, int>> shapes_of(const Options& options) {
   return shapes;
 }
 
-Result<json> rank_main(bootstrap::World& world, const Options& options) {
+Result<json> rank_main(bootstrap::World& world, int ranks_per_node, const Options& options) {
   // A kernel that is loaded at its first launch waits for those that run, and a gate waits for one
   // that has not been launched yet.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 1);
@@ -65,15 +67,19 @@ Result<json> rank_main(bootstrap::World& world, const Options& options) {
   out["device"] = properties.name;
   out["multiprocessors"] = properties.multiProcessorCount;
   if (options.check) {
-    auto passed = run_checks(world);
+    auto passed = run_checks(world, ranks_per_node);
     if (!passed) return Unexpected(std::move(passed).error());
     out["passed"] = *passed;
     if (world.rank() == 0) {
-      fmt::print(stderr, "1 x {}: {} cases right, every element\n", world.size(), passed->size());
+      fmt::print(stderr,
+                 "{} x {}: {} cases right, every element\n",
+                 world.size() / ranks_per_node,
+                 ranks_per_node,
+                 passed->size());
     }
   }
   out["timings"] = json::array();
-  if (!options.time) return out;
+  if (!options.time || ranks_per_node != world.size()) return out;
   for (const int blocks : options.blocks) {
     for (const auto& [warps, row_warps] : shapes_of(options)) {
       if (blocks * warps * world.size() > properties.multiProcessorCount * 32) continue;
@@ -99,13 +105,13 @@ Result<json> rank_main(bootstrap::World& world, const Options& options) {
   return out;
 }
 
-Result<std::vector<json>> launch(int ranks, const Options& options) {
+Result<std::vector<json>> launch(int ranks, int ranks_per_node, const Options& options) {
   bootstrap::LaunchOptions launch_options;
   launch_options.ranks = ranks;
   launch_options.deadline_ns = 120'000'000'000;
   auto outcome = bootstrap::launch_local(
       launch_options, [&](bootstrap::World& world) -> Result<std::vector<std::byte>> {
-        auto result = rank_main(world, options);
+        auto result = rank_main(world, ranks_per_node, options);
         if (!result) return Unexpected(std::move(result).error());
         return to_bytes(*result);
       });
@@ -200,6 +206,20 @@ json report_row(const std::vector<json>& ranks, std::size_t timing, const char* 
           {"wrong_elements", wrong}};
 }
 
+/// "2x4": nodes and ranks per node.
+Result<std::pair<int, int>> parse_world(const std::string& text) {
+  std::pair<int, int> shape{0, 0};
+  const char* end = text.data() + text.size();
+  const auto nodes = std::from_chars(text.data(), end, shape.first);
+  if (nodes.ec == std::errc() && nodes.ptr != end && *nodes.ptr == 'x') {
+    const auto ranks = std::from_chars(nodes.ptr + 1, end, shape.second);
+    if (ranks.ec == std::errc() && ranks.ptr == end && shape.first > 0 && shape.second > 0) {
+      return shape;
+    }
+  }
+  return usage_error("--node-worlds '{}' is not understood; give NODESxRANKS, as 2x4", text);
+}
+
 Status run(const Options& options) {
   json report = {{"schema", 1},
                  {"tokens", options.timing.tokens},
@@ -209,7 +229,7 @@ Status run(const Options& options) {
                  {"rows", json::array()}};
   std::uint64_t wrong = 0;
   for (const int ranks : options.ranks) {
-    auto results = launch(ranks, options);
+    auto results = launch(ranks, ranks, options);
     if (!results) return Unexpected(std::move(results).error());
     const json& first = results->front();
     report["device"] = first["device"];
@@ -230,6 +250,14 @@ Status run(const Options& options) {
     }
     std::fflush(stdout);
   }
+  for (const std::string& world :
+       options.check ? options.node_worlds : std::vector<std::string>{}) {
+    auto shape = parse_world(world);
+    if (!shape) return Unexpected(std::move(shape).error());
+    auto results = launch(shape->first * shape->second, shape->second, options);
+    if (!results) return Unexpected(std::move(results).error());
+    report["passed"][world] = results->front()["passed"];
+  }
   if (!options.output.empty()) {
     std::ofstream file(options.output);
     file << report.dump(2) << '\n';
@@ -249,6 +277,10 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Checks and times dispatch and combine on one GPU, one process per rank.");
   app.add_option("--ranks", options.ranks, "Worlds to run, in ranks (one process each)");
+  app.add_option("--node-worlds",
+                 options.node_worlds,
+                 "Worlds of several nodes to check, as 2x4: nodes x ranks per node")
+      ->delimiter(',');
   app.add_option("--sms", options.blocks, "Blocks per rank, each filling one multiprocessor");
   app.add_option("--warps", options.warps, "Warps per block, 1 to 32");
   app.add_option("--row-warps",
