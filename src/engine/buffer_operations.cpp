@@ -24,6 +24,20 @@ std::int64_t records_of_chunk(const plan::Plan& plan, int peer, std::int64_t chu
 
 }  // namespace
 
+HandleState::~HandleState() {
+  if (buffer) buffer->keep(std::move(plan));
+}
+
+void BufferState::keep(plan::Plan used) {
+  const MutexLock lock(spare_mutex_);
+  spare_plan_ = std::move(used);
+}
+
+plan::Plan BufferState::take_spare_plan() {
+  const MutexLock lock(spare_mutex_);
+  return std::exchange(spare_plan_, {});
+}
+
 std::int64_t HandleState::total_rows() const {
   return std::accumulate(rows_from.begin(), rows_from.end(), std::int64_t{0});
 }
@@ -130,8 +144,11 @@ Result<std::shared_ptr<HandleState>> BufferState::dispatch(const DispatchInput& 
   if (options_.weights) {
     handle->routing.weights.assign(input.weights, input.weights + slots);
   }
-  auto plan = plan::make_plan(
-      handle->routing.view(), view_.shape, view_.rank, {options_.experts, options_.chunk_tokens});
+  auto plan = plan::make_plan(handle->routing.view(),
+                              view_.shape,
+                              view_.rank,
+                              {options_.experts, options_.chunk_tokens},
+                              take_spare_plan());
   if (!plan) return Unexpected(std::move(plan).error());
   handle->plan = std::move(*plan);
   const auto peers = static_cast<std::size_t>(view_.peers());

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "bootstrap/world.hpp"
 #include "combine/args.hpp"
 #include "dispatch/args.hpp"
@@ -60,6 +61,11 @@ class HeapAllocator {
 /// The routing of a dispatch, planned, and what the exchange told. Shared by the handle and the
 /// operations in flight.
 struct HandleState {
+  HandleState() = default;
+  HandleState(const HandleState&) = delete;
+  HandleState& operator=(const HandleState&) = delete;
+  ~HandleState();  ///< Leaves the plan's memory to the next dispatch.
+
   std::shared_ptr<BufferState> buffer;
   plan::Plan plan;
   routing::Routing routing;  ///< Copy: replays and late workers read it.
@@ -120,6 +126,8 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   [[nodiscard]] const ProxyStats& proxy_stats() const { return proxy_->stats(); }
   /// Ends workers and progress thread; idempotent.
   void close();
+  /// Memory of a plan that nobody needs any more. Any thread.
+  void keep(plan::Plan used) SHUNT_EXCLUDES(spare_mutex_);
 
  private:
   friend struct BufferBuilder;
@@ -141,6 +149,7 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   void copy_in(const Operation& operation, exec::cpu::CpuExec& exec);
   /// Frees the heap ranges of operations that have ended.
   void reclaim();
+  [[nodiscard]] plan::Plan take_spare_plan() SHUNT_EXCLUDES(spare_mutex_);
 
   BufferOptions options_;
   BufferHooks hooks_;
@@ -155,6 +164,8 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
     std::vector<std::size_t> offsets;
   };
   std::deque<Bounced> bounced_;  // By op.
+  Mutex spare_mutex_;
+  plan::Plan spare_plan_ SHUNT_GUARDED_BY(spare_mutex_);
 
   // Order matters: memory outlives the progress thread and the fabric, those outlive the workers.
   std::unique_ptr<memory::Heap> heap_;

@@ -3,9 +3,13 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -37,147 +41,271 @@ Status validate(const routing::RoutingView& routing,
   return {};
 }
 
-/// One pass over the ids. Finds each token's distinct ranks in ascending order; everything else
-/// follows from counters that grow along the way.
-class Builder {
+// Sets of indices 0 … size − 1; take_all visits them in ascending order and empties the set.
+// Neither add nor take_all has branches that depend on the single indices: those are random here.
+
+/// Up to 64, in a register.
+class SmallSet {
  public:
-  Builder(const cluster::Shape& shape, int rank, int topk, const PlanOptions& options) {
-    plan_.shape = shape;
-    plan_.rank = rank;
-    plan_.topk = topk;
-    plan_.experts_per_rank = options.experts / shape.world;
-    plan_.chunk_tokens = options.chunk_tokens;
-    plan_.fanout = std::min(topk, shape.ranks_per_node);
-    plan_.rows_to_rank.assign(static_cast<std::size_t>(shape.world), 0);
-    records_.assign(static_cast<std::size_t>(shape.nodes), 0);
-    rank_of_expert_.resize(static_cast<std::size_t>(options.experts));
-    for (int e = 0; e < options.experts; ++e) {
-      rank_of_expert_[static_cast<std::size_t>(e)] = e / plan_.experts_per_rank;
+  explicit SmallSet(int /*size*/) {}
+
+  void add(std::uint32_t index, bool in = true) {
+    word_ |= static_cast<std::uint64_t>(in) << (index % 64);
+  }
+  template <typename Visit>
+  void take_all(Visit&& visit) {
+    for (std::uint64_t word = std::exchange(word_, 0); word != 0; word &= word - 1) {
+      visit(std::countr_zero(word));
     }
-    node_of_rank_.resize(static_cast<std::size_t>(shape.world));
-    for (int r = 0; r < shape.world; ++r) {
-      node_of_rank_[static_cast<std::size_t>(r)] = shape.node_of(r);
-    }
-    ranks_.resize(static_cast<std::size_t>(topk));
   }
 
-  Status scan(const routing::RoutingView& routing) {
-    plan_.tokens = routing.tokens;
-    const auto tokens = static_cast<std::size_t>(routing.tokens);
-    const auto topk = static_cast<std::size_t>(routing.topk);
-    plan_.copies_begin.resize(tokens + 1);
-    plan_.copies.resize(tokens * std::min(topk, static_cast<std::size_t>(plan_.shape.nodes)));
-    plan_.own_tokens.reserve(tokens);
-    plan_.own_rows.reserve(tokens * static_cast<std::size_t>(plan_.fanout));
-    std::size_t used = 0;
-    const int own = plan_.shape.node_of(plan_.rank);
-    for (std::size_t t = 0; t < tokens; ++t) {
-      plan_.copies_begin[t] = static_cast<std::int64_t>(used);
-      const int count = distinct_ranks(routing.ids + t * topk, topk);
-      if (count < 0) return bad_id(routing, t);
-      for (int i = 0; i < count;) {
-        const int node = node_of_rank_[static_cast<std::size_t>(ranks_[i])];
-        plan_.copies[used++] = {node, take_record(node, own)};
-        i = node == own ? add_own(static_cast<std::int32_t>(t), i, count, node)
-                        : add_remote(i, count, node);
-      }
+ private:
+  std::uint64_t word_ = 0;
+};
+
+/// Up to 128, in two.
+class PairSet {
+ public:
+  explicit PairSet(int /*size*/) {}
+
+  void add(std::uint32_t index, bool in = true) {
+    const std::uint64_t bit = static_cast<std::uint64_t>(in) << (index % 64);
+    const std::uint64_t high = index / 64;  // 0 or 1.
+    low_ |= bit & (high - 1);
+    high_ |= bit & (0 - high);
+  }
+  template <typename Visit>
+  void take_all(Visit&& visit) {
+    std::uint64_t low = std::exchange(low_, 0);
+    std::uint64_t high = std::exchange(high_, 0);
+    while ((low | high) != 0) {
+      const std::uint64_t from_high = low == 0 ? 1 : 0;
+      visit(std::countr_zero(from_high != 0 ? high : low) + static_cast<int>(64 * from_high));
+      low &= low - 1;
+      high &= high - from_high;
     }
-    plan_.copies_begin[tokens] = static_cast<std::int64_t>(used);
-    plan_.copies.resize(used);
+  }
+
+ private:
+  std::uint64_t low_ = 0;
+  std::uint64_t high_ = 0;
+};
+
+/// Any size. Adds go to two copies in turns: one that waits for the store of the last into the same
+/// word would be slow.
+class LargeSet {
+ public:
+  explicit LargeSet(int size) : words_((static_cast<std::size_t>(size) + 63) / 64) {}
+
+  void add(std::uint32_t index, bool in = true) {
+    std::uint64_t& word = words_[in ? index / 64 : 0][turn_++ % 2];
+    word |= static_cast<std::uint64_t>(in) << (index % 64);
+  }
+  template <typename Visit>
+  void take_all(Visit&& visit) {
+    std::int32_t first = 0;
+    for (auto& pair : words_) {
+      std::uint64_t word = pair[0] | pair[1];
+      pair = {};
+      for (; word != 0; word &= word - 1) visit(first + std::countr_zero(word));
+      first += 64;
+    }
+  }
+
+ private:
+  std::vector<std::array<std::uint64_t, 2>> words_;
+  std::uint32_t turn_ = 0;
+};
+
+/// Two passes over the ids. The first counts the records of every node, so that the second writes
+/// everything where it belongs: per token its nodes as a set, their records in ascending order,
+/// then the rows of its ranks.
+class Builder {
+ public:
+  Builder(const cluster::Shape& shape, int rank, const PlanOptions& options, Plan used)
+      : plan_(std::move(used)), own_(shape.node_of(rank)), own_first_(shape.rank_of(own_, 0)) {
+    plan_.shape = shape;
+    plan_.rank = rank;
+    plan_.experts_per_rank = options.experts / shape.world;
+    plan_.chunk_tokens = options.chunk_tokens;
+    rows_.resize(static_cast<std::size_t>(shape.world));
+    totals_.resize(static_cast<std::size_t>(shape.nodes));
+    records_.resize(static_cast<std::size_t>(shape.nodes));
+    // The own node's records are no chunks.
+    records_[static_cast<std::size_t>(own_)].next_chunk = -1;
+    places_.resize(static_cast<std::size_t>(options.experts));
+    for (int e = 0; e < options.experts; ++e) {
+      const int of = e / plan_.experts_per_rank;
+      places_[static_cast<std::size_t>(e)] = {of, shape.node_of(of)};
+    }
+  }
+
+  /// Records per node; and that all ids are allowed.
+  Status count(const routing::RoutingView& routing) {
+    plan_.topk = routing.topk;
+    plan_.tokens = routing.tokens;
+    plan_.fanout = std::min(routing.topk, plan_.shape.ranks_per_node);
+    ranks_.resize(static_cast<std::size_t>(routing.topk));
+    const auto experts = static_cast<std::uint32_t>(places_.size());
+    const Place* const places = places_.data();
+    const std::int32_t* id = routing.ids;
+    const bool one_node = plan_.shape.nodes == 1;
+    for (std::int32_t t = 0; t < routing.tokens; ++t) {
+      bool any = false;
+      for (const std::int32_t* end = id + routing.topk; id != end; ++id) {
+        if (static_cast<std::uint32_t>(*id) >= experts) {
+          if (*id == -1) continue;
+          return bad_id(routing, static_cast<std::size_t>(t));
+        }
+        any = true;
+        if (one_node) continue;  // Not through the one tally in memory, again and again.
+        Tally& records = totals_[static_cast<std::size_t>(places[*id].node)];
+        records.count += records.last_token != t ? 1 : 0;
+        records.last_token = t;
+      }
+      if (one_node) totals_[0].count += any ? 1 : 0;
+    }
     return {};
   }
 
-  Plan finish() {
-    const int own = plan_.shape.node_of(plan_.rank);
+  /// Sizes all lists; every node knows where its next token goes.
+  void lay_out() {
     const int peers = plan_.shape.nodes - 1;
     plan_.send_begin.assign(static_cast<std::size_t>(peers) + 1, 0);
     plan_.chunk_begin.assign(static_cast<std::size_t>(peers) + 1, 0);
+    const auto node_of = [&](int p) {
+      return static_cast<std::size_t>(plan_.shape.peer_node(own_, p));
+    };
     for (int p = 0; p < peers; ++p) {
-      const std::int64_t n = records_[static_cast<std::size_t>(plan_.shape.peer_node(own, p))];
+      const std::int64_t n = totals_[node_of(p)].count;
       plan_.send_begin[p + 1] = plan_.send_begin[p] + n;
       plan_.chunk_begin[p + 1] =
           plan_.chunk_begin[p] + (n + plan_.chunk_tokens - 1) / plan_.chunk_tokens;
     }
-    place_records(own);
-    place_prefixes(own);
+    const auto own = static_cast<std::size_t>(own_);
+    plan_.send_tokens.resize(static_cast<std::size_t>(plan_.send_begin.back()));
+    plan_.own_tokens.resize(static_cast<std::size_t>(totals_[own].count));
+    for (int p = 0; p < peers; ++p) {
+      records_[node_of(p)].next_token = plan_.send_tokens.data() + plan_.send_begin[p];
+    }
+    records_[own].next_token = plan_.own_tokens.data();
+    plan_.own_rows.clear();
+    plan_.own_rows.resize(plan_.own_tokens.size() * static_cast<std::size_t>(plan_.fanout));
+    plan_.copies.resize(plan_.send_tokens.size() + plan_.own_tokens.size());
+    plan_.copies_begin.resize(static_cast<std::size_t>(plan_.tokens) + 1);
+    plan_.chunk_prefix.resize(static_cast<std::size_t>(plan_.chunk_begin.back()) *
+                              static_cast<std::size_t>(plan_.shape.ranks_per_node));
+  }
+
+  void fill(const routing::RoutingView& routing) {
+    if (plan_.shape.nodes <= 64) return fill_own<SmallSet>(routing);
+    if (plan_.shape.nodes <= 128) return fill_own<PairSet>(routing);
+    fill_own<LargeSet>(routing);
+  }
+
+  Plan finish() {
+    plan_.rows_to_rank.clear();
+    for (const Tally& rows : rows_) plan_.rows_to_rank.push_back(rows.count);
     return std::move(plan_);
   }
 
  private:
-  /// Fills ranks_ with the distinct ranks of one token, ascending; −1 on an id out of range.
-  int distinct_ranks(const std::int32_t* ids, std::size_t topk) {
-    int count = 0;
-    const auto experts = static_cast<std::uint32_t>(rank_of_expert_.size());
-    for (std::size_t k = 0; k < topk; ++k) {
-      const std::int32_t id = ids[k];
-      if (static_cast<std::uint32_t>(id) >= experts) {
-        if (id == -1) continue;
-        return -1;
-      }
-      const std::int32_t rank = rank_of_expert_[static_cast<std::size_t>(id)];
-      int at = count;
-      while (at > 0 && ranks_[at - 1] > rank) --at;
-      if (at > 0 && ranks_[at - 1] == rank) continue;
-      for (int j = count; j > at; --j) ranks_[j] = ranks_[j - 1];
-      ranks_[at] = rank;
-      ++count;
-    }
-    return count;
+  /// Counts at most one a token.
+  struct Tally {
+    std::int32_t count = 0;
+    std::int32_t last_token = -1;  ///< The last one counted.
+  };
+  struct Records {
+    std::int32_t* next_token = nullptr;  ///< Where the token of the next record goes.
+    std::int32_t count = 0;              ///< So far.
+    std::int32_t next_chunk = 0;         ///< The count at which the next chunk begins.
+  };
+  struct Place {
+    std::int32_t rank;
+    std::int32_t node;
+  };
+
+  template <typename NodeSet>
+  void fill_own(const routing::RoutingView& routing) {
+    if (plan_.shape.ranks_per_node <= 64) return fill_lists<NodeSet, SmallSet>(routing);
+    fill_lists<NodeSet, LargeSet>(routing);
   }
 
-  std::int32_t take_record(int node, int own) {
-    const std::int32_t record = records_[static_cast<std::size_t>(node)]++;
-    if (node != own && record % plan_.chunk_tokens == 0) {
-      const auto per_node = static_cast<std::size_t>(plan_.shape.ranks_per_node);
-      const auto first = plan_.rows_to_rank.begin() +
-                         static_cast<std::ptrdiff_t>(node) * plan_.shape.ranks_per_node;
-      prefixes_.insert(prefixes_.end(), first, first + static_cast<std::ptrdiff_t>(per_node));
-      prefix_of_.push_back({node, record / plan_.chunk_tokens});
+  template <typename NodeSet, typename RankSet>
+  void fill_lists(const routing::RoutingView& routing) {
+    NodeSet nodes(plan_.shape.nodes);
+    RankSet own_ranks(plan_.shape.ranks_per_node);
+    const Records& own = records_[static_cast<std::size_t>(own_)];
+    NodeCopy* copy = plan_.copies.data();
+    RowRef* own_rows = plan_.own_rows.data();
+    const Place* const places = places_.data();
+    const std::int32_t* id = routing.ids;
+    for (std::int32_t t = 0; t < routing.tokens; ++t) {
+      plan_.copies_begin[static_cast<std::size_t>(t)] = copy - plan_.copies.data();
+      std::int32_t* rank = ranks_.data();
+      for (const std::int32_t* end = id + routing.topk; id != end; ++id) {
+        if (*id < 0) continue;
+        const Place place = places[*id];
+        nodes.add(static_cast<std::uint32_t>(place.node));
+        *rank++ = place.rank;
+      }
+      const auto count = static_cast<int>(rank - ranks_.data());
+      const std::int32_t own_before = own.count;
+      nodes.take_all([&](std::int32_t node) { *copy++ = {node, take_record(node, t)}; });
+      if (own.count != own_before) {
+        add_own(t, count, own_ranks, own_rows);
+        own_rows += plan_.fanout;
+      }
+      count_rows(t, count);
     }
+    plan_.copies_begin[static_cast<std::size_t>(routing.tokens)] = copy - plan_.copies.data();
+  }
+
+  [[gnu::always_inline]] std::int32_t take_record(std::int32_t node, std::int32_t token) {
+    Records& records = records_[static_cast<std::size_t>(node)];
+    const std::int32_t record = records.count++;
+    if (record == records.next_chunk) begin_chunk(node, records);
+    *records.next_token++ = token;
     return record;
   }
 
-  int add_own(std::int32_t token, int i, int count, int node) {
-    plan_.own_tokens.push_back(token);
-    int used = 0;
-    for (; i < count && node_of_rank_[static_cast<std::size_t>(ranks_[i])] == node; ++i, ++used) {
-      const std::int32_t rank = ranks_[i];
-      plan_.own_rows.push_back(
-          {plan_.shape.local_of(rank), plan_.rows_to_rank[static_cast<std::size_t>(rank)]++});
-    }
-    plan_.own_rows.resize(plan_.own_rows.size() + static_cast<std::size_t>(plan_.fanout - used));
-    return i;
+  /// Before the rows of the chunk's first record are counted.
+  [[gnu::noinline]] void begin_chunk(std::int32_t node, Records& records) {
+    const std::int64_t chunk = plan_.chunk_begin[plan_.shape.peer_index(own_, node)] +
+                               records.next_chunk / plan_.chunk_tokens;
+    // Not beyond the last: the count cannot get there.
+    const std::int32_t total = totals_[static_cast<std::size_t>(node)].count;
+    records.next_chunk = total - records.next_chunk > plan_.chunk_tokens
+                             ? records.next_chunk + plan_.chunk_tokens
+                             : -1;
+    const int locals = plan_.shape.ranks_per_node;
+    std::int32_t* to = plan_.chunk_prefix.data() + chunk * locals;
+    const Tally* from = rows_.data() + plan_.shape.rank_of(node, 0);
+    for (int l = 0; l < locals; ++l) to[l] = from[l].count;
   }
 
-  int add_remote(int i, int count, int node) {
-    for (; i < count && node_of_rank_[static_cast<std::size_t>(ranks_[i])] == node; ++i) {
-      ++plan_.rows_to_rank[static_cast<std::size_t>(ranks_[i])];
+  /// The rows of a token on the own node, ranks ascending.
+  template <typename RankSet>
+  void add_own(std::int32_t token, int count, RankSet& own_ranks, RowRef* next) {
+    const auto locals = static_cast<std::uint32_t>(plan_.shape.ranks_per_node);
+    for (int i = 0; i < count; ++i) {
+      const auto local =
+          static_cast<std::uint32_t>(ranks_[static_cast<std::size_t>(i)] - own_first_);
+      own_ranks.add(local, local < locals);
     }
-    return i;
+    own_ranks.take_all([&](std::int32_t local) {
+      Tally& rows = rows_[static_cast<std::size_t>(own_first_ + local)];
+      *next++ = {local, rows.count++};
+      rows.last_token = token;
+    });
   }
 
-  void place_records(int own) {
-    plan_.send_tokens.resize(static_cast<std::size_t>(plan_.send_begin.back()));
-    for (std::int64_t t = 0; t < plan_.tokens; ++t) {
-      for (std::int64_t c = plan_.copies_begin[t]; c < plan_.copies_begin[t + 1]; ++c) {
-        const NodeCopy& copy = plan_.copies[static_cast<std::size_t>(c)];
-        if (copy.node == own) continue;
-        const int peer = plan_.shape.peer_index(own, copy.node);
-        plan_.send_tokens[static_cast<std::size_t>(plan_.send_begin[peer] + copy.record)] =
-            static_cast<std::int32_t>(t);
-      }
-    }
-  }
-
-  void place_prefixes(int own) {
-    const auto per_node = static_cast<std::size_t>(plan_.shape.ranks_per_node);
-    plan_.chunk_prefix.resize(prefixes_.size());
-    for (std::size_t i = 0; i < prefix_of_.size(); ++i) {
-      const int peer = plan_.shape.peer_index(own, prefix_of_[i].node);
-      const auto chunk = static_cast<std::size_t>(plan_.chunk_begin[peer] + prefix_of_[i].record);
-      std::copy_n(prefixes_.begin() + static_cast<std::ptrdiff_t>(i * per_node),
-                  per_node,
-                  plan_.chunk_prefix.begin() + static_cast<std::ptrdiff_t>(chunk * per_node));
+  /// One row for every rank of the token that has none of it yet.
+  void count_rows(std::int32_t token, int count) {
+    for (int i = 0; i < count; ++i) {
+      Tally& rows = rows_[static_cast<std::size_t>(ranks_[static_cast<std::size_t>(i)])];
+      rows.count += rows.last_token != token ? 1 : 0;
+      rows.last_token = token;
     }
   }
 
@@ -185,25 +313,26 @@ class Builder {
     for (int k = 0; k < routing.topk; ++k) {
       const std::int32_t id =
           routing.ids[token * static_cast<std::size_t>(routing.topk) + static_cast<std::size_t>(k)];
-      if (id < -1 || id >= static_cast<std::int64_t>(rank_of_expert_.size())) {
+      if (id < -1 || id >= static_cast<std::int64_t>(places_.size())) {
         return usage_error(
             "expert id {} (token {}, slot {}) is not allowed; -1 for none, or 0 to {}",
             id,
             token,
             k,
-            rank_of_expert_.size() - 1);
+            places_.size() - 1);
       }
     }
     return fail(ErrorCode::kInternal, ErrorScope::kOperation, "no bad id in token {}", token);
   }
 
   Plan plan_;
-  std::vector<std::int32_t> rank_of_expert_;
-  std::vector<std::int32_t> node_of_rank_;
-  std::vector<std::int32_t> records_;   // [nodes]
-  std::vector<std::int32_t> ranks_;     // Scratch: distinct ranks of the current token.
-  std::vector<std::int32_t> prefixes_;  // Chunk prefixes in order of discovery.
-  std::vector<NodeCopy> prefix_of_;     // (node, chunk) of each.
+  const std::int32_t own_;           // Node of the rank,
+  const std::int32_t own_first_;     // and that node's first rank.
+  std::vector<Place> places_;        // [experts]
+  std::vector<Tally> totals_;        // [nodes]: records of each.
+  std::vector<Records> records_;     // [nodes]: those so far.
+  std::vector<Tally> rows_;          // [world]
+  std::vector<std::int32_t> ranks_;  // Of the current token.
 };
 
 }  // namespace
@@ -211,10 +340,13 @@ class Builder {
 Result<Plan> make_plan(const routing::RoutingView& routing,
                        const cluster::Shape& shape,
                        int rank,
-                       const PlanOptions& options) {
+                       const PlanOptions& options,
+                       Plan used) {
   SHUNT_TRY(validate(routing, shape, options));
-  Builder builder(shape, rank, routing.topk, options);
-  SHUNT_TRY(builder.scan(routing));
+  Builder builder(shape, rank, options, std::move(used));
+  SHUNT_TRY(builder.count(routing));
+  builder.lay_out();
+  builder.fill(routing);
   return builder.finish();
 }
 

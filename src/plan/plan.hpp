@@ -66,10 +66,12 @@ struct Plan {
 };
 
 /// Errors: experts not a multiple of the world, chunk size below 1, an id outside −1 … experts − 1
-/// (named with token and slot), more tokens than a row index can count.
+/// (named with token and slot), more tokens than a row index can count. `used`: a plan that nobody
+/// needs any more, whose memory is taken over: fresh pages cost as much as the planning.
 [[nodiscard]] Result<Plan> make_plan(const routing::RoutingView& routing,
                                      const cluster::Shape& shape,
                                      int rank,
-                                     const PlanOptions& options);
+                                     const PlanOptions& options,
+                                     Plan used = {});
 
 }  // namespace shunt::plan

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -114,6 +115,37 @@ TEST(Plan, MatchesTheDefinitionOnRandomCases) {
     for (int rank = 0; rank < c.world; ++rank) {
       expect_matches_definition(c, rank, random_ids(c, ++seed));
     }
+  }
+}
+
+TEST(Plan, MatchesTheDefinitionForManyNodesAndLargeOnes) {
+  const Case cases[] = {{64, 1, 64, 8, 4, 150, 0},     // As many nodes as a word has bits,
+                        {65, 1, 65, 8, 4, 150, 0.1},   // one more,
+                        {128, 1, 256, 8, 3, 200, 0},   // two words,
+                        {258, 2, 258, 16, 2, 130, 0},  // three,
+                        {128, 64, 128, 30, 5, 90, 0},  // and the same for the ranks of a node.
+                        {130, 65, 130, 30, 5, 90, 0.2},
+                        {400, 200, 400, 90, 2147483647, 40, 0}};
+  std::uint64_t seed = 77;
+  for (const Case& c : cases) {
+    for (const int rank : {0, c.world / 2, c.world - 1}) {
+      expect_matches_definition(c, rank, random_ids(c, ++seed));
+    }
+  }
+}
+
+TEST(Plan, InTheMemoryOfAnotherIsTheSame) {
+  const auto shape = cluster::Shape::create(8, 2).value();
+  const Case large{8, 2, 16, 8, 4, 300, 0};
+  const Case small{8, 2, 16, 3, 7, 20, 0.4};
+  Plan used;
+  for (const Case& c : {large, small, large}) {
+    const auto ids = random_ids(c, 5);
+    const routing::RoutingView view{c.tokens, c.topk, ids.data(), nullptr};
+    const PlanOptions options{c.experts, c.chunk};
+    const Plan fresh = make_plan(view, shape, 3, options).value();
+    used = make_plan(view, shape, 3, options, std::move(used)).value();
+    EXPECT_EQ(used, fresh);
   }
 }
 
