@@ -26,9 +26,11 @@ void judge_posting(const Situation& situation, Findings& findings);
 void judge_low_latency(const Situation& situation, Findings& findings);
 // rules_elastic.cpp
 void judge_elastic(const Situation& situation, Findings& findings);
-// rules_sweep.cpp
+// rules_collective.cpp
 void judge_collectives(const Situation& situation, Findings& findings);
+// rules_wire.cpp
 void judge_links(const Situation& situation, Findings& findings);
+// rules_tables.cpp
 void judge_tables(const Situation& situation, Findings& findings);
 // rules_facts.cpp
 void judge_facts(const Situation& situation, Findings& findings);

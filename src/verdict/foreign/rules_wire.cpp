@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sweeps of one link: perftest, OSU, transfers.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "logs/ratings.hpp"
+#include "logs/text.hpp"
+#include "verdict/foreign/build.hpp"
+#include "verdict/foreign/rules_list.hpp"
+#include "verdict/foreign/sweeps.hpp"
+
+namespace shunt::verdict::foreign {
+namespace {
+
+using logs::Operation;
+using logs::Path;
+using logs::Sweep;
+using logs::SweepRow;
+
+double file_best(const Situation& s, int file) {
+  double best = 0;
+  for (const Sweep& sweep : s.evidence.sweeps) {
+    if (sweep.source.file != file || sweep.path != Path::kWire) continue;
+    if (const SweepRow* row = best_row(sweep)) best = std::max(best, *row->rate_gbs);
+  }
+  return best;
+}
+
+int listed_devices(const Situation& s, int file) {
+  for (const auto& fact : s.evidence.config) {
+    if (fact.source.file == file && fact.key == "UCX_NET_DEVICES") {
+      return static_cast<int>(logs::split(fact.value, ',').size());
+    }
+  }
+  return 1;
+}
+
+void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
+  const SweepRow* best = best_row(sweep);
+  if (best == nullptr || *best->rate_gbs < 0.1) return;
+  const int file = sweep.source.file;
+  const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+  const double rate = *best->rate_gbs;
+  const auto fitting = logs::smallest_fitting_rate(file_best(s, file));
+  if (!rating.known() && !fitting) return;
+  const double limit = rating.known() ? rating.gbs : *fitting;
+  const double share = rate / limit;
+  const int devices = listed_devices(s, file);
+  const std::string where = sweep.group.empty() ? title(s, sweep) : sweep.group;
+  const std::string basis =
+      rating.known() ? rating.what
+                     : fmt::format(
+                           "{:g} Gb/s port (the smallest standard rate that carries it; the "
+                           "input does not print the rate)",
+                           limit * 8);
+  if (devices >= 2 && rate > 0.62 * 31.5 && rate < 27 && sweep.format == "osu") {
+    findings.push_back(
+        Build("pcie-bound", Severity::kNotice, Confidence::kMedium, "PCIe slot")
+            .say(fmt::format(
+                "{} over {} ports stays below what one PCIe Gen4 x16 slot carries (~26 GB/s "
+                "usable, 31.5 raw): the slot is the ceiling for both ports together. That "
+                "is {} of one {:g} Gb/s port and {} of two.",
+                gbs(rate),
+                devices,
+                percent(rate / limit),
+                limit * 8,
+                percent(rate / limit / devices)))
+            .because("16 GT/s × 16 lanes × 128/130 / 8 = 31.5 GB/s")
+            .fact("best row", best->source.text, place(s, best->source))
+            .act("Two ports of one card share its slot; use two cards, or Gen5.")
+            .confirm("lspci -vv: LnkSta of the card"));
+    return;
+  }
+  const Confidence sure = rating.known() ? Confidence::kHigh : Confidence::kMedium;
+  if (share >= 0.85) {
+    findings.push_back(Build("saturated", Severity::kInfo, sure, where)
+                           .say(fmt::format("Healthy: {:.4g} Gb/s = {} is {} of a {}.",
+                                            rate * 8,
+                                            gbs(rate),
+                                            percent(share),
+                                            basis))
+                           .fact("best row", best->source.text, place(s, best->source)));
+  } else if (share < 0.8) {
+    findings.push_back(
+        Build("underused",
+              rating.known() ? Severity::kWarning : Severity::kInfo,
+              rating.known() ? sure : Confidence::kLow,
+              where)
+            .say(fmt::format(
+                "{:.4g} Gb/s = {} is {} of a {}.", rate * 8, gbs(rate), percent(share), basis))
+            .fact("best row", best->source.text, place(s, best->source))
+            .act("Larger messages, more QPs, the NIC nearest to the memory; say the port's rate: "
+                 "--set "
+                 "rate=…"));
+  } else {
+    findings.push_back(Build("own-node-counted", Severity::kInfo, sure, where)
+                           .say(fmt::format("{:.4g} Gb/s = {} is {} of a {}: close to full.",
+                                            rate * 8,
+                                            gbs(rate),
+                                            percent(share),
+                                            basis)));
+    findings.back().id = "saturated";
+    findings.back().confidence = Confidence::kLow;
+  }
+}
+
+bool duration_mode(const Situation& s, int file) {
+  for (const auto& fact : s.evidence.config) {
+    if (fact.source.file == file && fact.key == "command" &&
+        fact.value.find(" -D") != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void perftest_rows(const Situation& s, const Sweep& sweep, Findings& findings) {
+  const bool timed = duration_mode(s, sweep.source.file);
+  const std::string where = sweep.group.empty() ? title(s, sweep) : sweep.group;
+  for (const SweepRow& row : sweep.rows) {
+    if (row.message_rate && row.rate_gbs && *row.rate_gbs > 0.01 && *row.message_rate > 0) {
+      const double again = *row.message_rate * row.size_bytes / 1e9;
+      if (std::isfinite(again) && std::fabs(again / *row.rate_gbs - 1) > 0.02) {
+        findings.push_back(Build("rate-mismatch", Severity::kWarning, Confidence::kHigh, where)
+                               .say(fmt::format("Message rate × size = {} but the row prints {}.",
+                                                gbs(again),
+                                                gbs(*row.rate_gbs)))
+                               .fact("row", row.source.text, place(s, row.source)));
+        break;
+      }
+    }
+  }
+  const SweepRow* best = best_row(sweep);
+  if (best == nullptr || !best->iterations || *best->rate_gbs <= 0) return;
+  const double ms = *best->iterations * best->size_bytes / *best->rate_gbs / 1e6;
+  if (!timed && ms < 50 && *best->rate_gbs > 1) {
+    findings.push_back(
+        Build("short-run", Severity::kNotice, Confidence::kHigh, where)
+            .say(fmt::format("{:.0f} iterations of {} last {:.1f} ms: too short for a verdict.",
+                             *best->iterations,
+                             size(best->size_bytes),
+                             ms))
+            .act("Run again with -D 10.")
+            .fact("row", best->source.text, place(s, best->source)));
+  }
+  if (best->peak_gbs && *best->peak_gbs > 0.01 && *best->rate_gbs / *best->peak_gbs < 0.85) {
+    findings.push_back(
+        Build("stalls", Severity::kNotice, Confidence::kMedium, where)
+            .say(fmt::format("Unstable: the average is {} of the peak ({:.4g} of {:.4g} Gb/s).",
+                             percent(*best->rate_gbs / *best->peak_gbs),
+                             *best->rate_gbs * 8,
+                             *best->peak_gbs * 8))
+            .fact("row", best->source.text, place(s, best->source)));
+  }
+}
+
+/// Small sizes that cost a fixed time each: one operation in flight.
+void fixed_cost(const Situation& s, const Sweep& sweep, Findings& findings) {
+  const SweepRow* best = best_row(sweep);
+  if (best == nullptr || sweep.rows.size() < 4) return;
+  const SweepRow& first = sweep.rows.front();
+  if (!first.rate_gbs || *first.rate_gbs <= 0 || *first.rate_gbs > 0.05 * *best->rate_gbs) return;
+  const double cost = first.size_bytes / *first.rate_gbs / 1e3;
+  int fits = 0;
+  int rows = 0;
+  const SweepRow* below = nullptr;
+  const SweepRow* above = nullptr;
+  for (const SweepRow& row : sweep.rows) {
+    if (!row.rate_gbs || *row.rate_gbs <= 0) continue;
+    ++rows;
+    const double model = row.size_bytes / (cost + row.size_bytes / *best->rate_gbs / 1e3) / 1e3;
+    if (std::fabs(model / *row.rate_gbs - 1) < 0.35) ++fits;
+    if (*row.rate_gbs < 0.5 * *best->rate_gbs) below = &row;
+    if (above == nullptr && *row.rate_gbs >= 0.5 * *best->rate_gbs) above = &row;
+  }
+  if (fits * 10 < rows * 7 || below == nullptr || above == nullptr || cost > 1000) return;
+  findings.push_back(
+      Build("small-messages", Severity::kInfo, Confidence::kHigh, title(s, sweep))
+          .say(fmt::format(
+              "Small sizes are latency-bound: each message costs about {:.1f} µs before its "
+              "bytes (one operation in flight); half the plateau is reached between {} and "
+              "{}. Not a link fault.",
+              cost,
+              size(below->size_bytes),
+              size(above->size_bytes)))
+          .because(fmt::format("time = {:.1f} µs + bytes / {}: fits {} of {} rows",
+                               cost,
+                               gbs(*best->rate_gbs),
+                               fits,
+                               rows))
+          .act("More operations in flight (queue depth, QPs) to fill the pipe at small sizes."));
+}
+
+/// The same test on several ports: one well below its partners.
+void uneven_ports(const Situation& s, Findings& findings) {
+  const Sweep* fast = nullptr;
+  const Sweep* slow = nullptr;
+  for (const Sweep& sweep : s.evidence.sweeps) {
+    if (sweep.format != "perftest" || best_row(sweep) == nullptr) continue;
+    if (fast != nullptr &&
+        (sweep.operation != fast->operation || sweep.rows.size() != fast->rows.size() ||
+         sweep.rows.back().size_bytes != fast->rows.back().size_bytes)) {
+      continue;
+    }
+    if (fast == nullptr || *best_row(sweep)->rate_gbs > *best_row(*fast)->rate_gbs) fast = &sweep;
+    if (slow == nullptr || *best_row(sweep)->rate_gbs < *best_row(*slow)->rate_gbs) slow = &sweep;
+  }
+  if (fast == nullptr || fast == slow) return;
+  const SweepRow& top = *best_row(*fast);
+  const SweepRow& low = *best_row(*slow);
+  const double share = *low.rate_gbs / *top.rate_gbs;
+  if (share > 0.65 || *top.rate_gbs < 1) return;
+  findings.push_back(
+      Build("link-downgraded", Severity::kWarning, Confidence::kMedium, title(s, *slow))
+          .say(fmt::format(
+              "{} reaches {:.4g} Gb/s where {} reaches {:.4g} in the same test ({}): one "
+              "port runs below its partner.",
+              title(s, *slow),
+              *low.rate_gbs * 8,
+              title(s, *fast),
+              *top.rate_gbs * 8,
+              percent(share)))
+          .fact("slow port", low.source.text, place(s, low.source))
+          .fact("fast port", top.source.text, place(s, top.source))
+          .act("Compare rate and width of both ports (ibstat), their PCIe links (lspci -vv LnkSta) "
+               "and "
+               "which GPU or NUMA node each is near to."));
+}
+
+}  // namespace
+
+void judge_links(const Situation& s, Findings& findings) {
+  uneven_ports(s, findings);
+  for (const Sweep& sweep : s.evidence.sweeps) {
+    if (sweep.path != Path::kWire) continue;
+    link_verdict(s, sweep, findings);
+    if (sweep.format == "perftest") perftest_rows(s, sweep, findings);
+    if (sweep.format == "transfer") fixed_cost(s, sweep, findings);
+    if (sweep.format != "perftest") judge_cliff(s, sweep, findings);
+  }
+}
+
+}  // namespace shunt::verdict::foreign
