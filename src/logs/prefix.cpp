@@ -153,6 +153,7 @@ std::size_t host_end(std::string_view text) {
   const std::string_view host = text.substr(0, colon);
   if (!is_alpha(host[0]) || host.find_first_of(" _/=|[]()") != kNone) return 0;
   if (host.find_first_of("0123456789-.") == kNone) return 0;
+  if (starts_with_ci(host, "EP") && is_digit(host.back())) return 0;  // "EP16: 287 us"
   const std::string_view rest = trim(text.substr(colon + 2));
   return !rest.empty() && (rest[0] == '[' || rest[0] == '#' || is_digit(rest[0])) ? colon + 2 : 0;
 }

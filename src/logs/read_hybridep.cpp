@@ -151,6 +151,7 @@ bool read_check(std::string_view text, std::size_t line, Sink& sink) {
 void read_hybridep(const Document& document, Sink& sink) {
   std::string run_dtype;
   int run = 0;
+  bool seen = false;
   for (std::size_t i = 0; i < document.lines.size(); ++i) {
     const Line& line = document.lines[i];
     const std::string_view text = line.text;
@@ -160,6 +161,11 @@ void read_hybridep(const Document& document, Sink& sink) {
       continue;
     }
     if (read_check(text, i, sink)) continue;
+    // "Non-fused:  dispatch_kernel only  |  combine_kernel only": what the next lines time.
+    if (starts_with_ci(text, "Non-fused:") || starts_with_ci(text, "Fused:")) {
+      sink.claim(i);
+      continue;
+    }
     if (!contains_ci(text, "dispatch") && !contains_ci(text, "combine")) continue;
     if (text.find("(SO)") != kNone || text[0] == '|') continue;
     bool cut = false;
@@ -176,8 +182,12 @@ void read_hybridep(const Document& document, Sink& sink) {
       sample->group = heading_of(document, i);
       sink.recognised("HybridEP");
       sink.add(i, std::move(*sample));
+      seen = true;
     }
-    if (cut && (line.last || contains_ci(text, "HybridEP"))) sink.truncated(i, "HybridEP");
+    // A bracket that never closes, below records of this run.
+    const bool open = seen && text.find("GB/s") != kNone && text.rfind('[') != kNone &&
+                      text.find(']', text.rfind('[')) == kNone;
+    if (cut && (line.last || open || contains_ci(text, "HybridEP"))) sink.truncated(i, "HybridEP");
   }
 }
 

@@ -333,7 +333,8 @@ Operation infer_collective(const Sweep& sweep, Operation named) {
   if (named != Operation::kUnknown && named != Operation::kAllReduce) return named;
   if (ratio < 0.999 && element > 0 && row.count && *row.count > 0) {
     const double per_peer = row.size_bytes / (*row.count * element);
-    if (reduces) return Operation::kReduceScatter;
+    // Of one rank (busbw 0) all-reduce looks like this too; only reduce-scatter counts a share.
+    if (reduces) return per_peer > 1.5 ? Operation::kReduceScatter : Operation::kAllReduce;
     if (per_peer > 1.5) return Operation::kAllToAll;
     return Operation::kAllGather;
   }

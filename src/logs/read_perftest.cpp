@@ -138,9 +138,10 @@ class PerftestReader {
         {"TX depth", "tx_depth"},
         {"GID index", "gid_index"},
     }};
-    static constexpr std::array<std::string_view, 14> kKnown{"Using SRQ",
+    static constexpr std::array<std::string_view, 15> kKnown{"Using SRQ",
+                                                             "Post List",
                                                              "PCIe relax",
-                                                             "ibv_wr*",
+                                                             "ibv_wr",
                                                              "CQ Moderation",
                                                              "Outstand reads",
                                                              "rdma_cm",

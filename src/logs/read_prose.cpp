@@ -54,8 +54,10 @@ std::optional<int> count_before(std::string_view text, std::size_t at) {
   std::size_t begin = at;
   while (begin > 0 && is_digit(text[begin - 1])) --begin;
   if (begin < at) {
+    // "thor-2 NICs", "v1.2 nodes": part of a name.
     if (begin > 0 &&
-        (is_alpha(text[begin - 1]) || text[begin - 1] == '.' || text[begin - 1] == '_')) {
+        (is_alpha(text[begin - 1]) || text[begin - 1] == '.' || text[begin - 1] == '_' ||
+         (text[begin - 1] == '-' && begin > 1 && is_alpha(text[begin - 2])))) {
       return std::nullopt;
     }
     const auto number = whole_number(text.substr(begin, at - begin));
@@ -69,6 +71,11 @@ std::optional<int> count_before(std::string_view text, std::size_t at) {
   for (std::size_t i = 0; i < kWords.size(); ++i) {
     if (at >= kWords[i].size() &&
         equals_ci(text.substr(at - kWords[i].size(), kWords[i].size()), kWords[i])) {
+      // "between two GPUs" speaks of any pair.
+      const std::string_view before = trim(text.substr(0, at - kWords[i].size()));
+      if (before.size() >= 7 && equals_ci(before.substr(before.size() - 7), "between")) {
+        return std::nullopt;
+      }
       return static_cast<int>(i) + 2;
     }
   }
@@ -106,6 +113,9 @@ void read_counts(std::string_view text, std::size_t line, Sink& sink) {
   if (contains_ci(text, "single node") || contains_ci(text, "single-node")) {
     sink.config(line, "nodes", "1", Origin::kProse);
   }
+  if (contains_ci(text, "dual node") || contains_ci(text, "dual-node")) {
+    sink.config(line, "nodes", "2", Origin::kProse);
+  }
   for (const std::string_view word : {"NICs", "HCAs", "RNICs"}) {
     const std::size_t at = find_word_ci(text, word);
     if (at == kNone) continue;
@@ -125,12 +135,18 @@ void read_counts(std::string_view text, std::size_t line, Sink& sink) {
     for (const std::string_view spelling : split(gpu->spellings, '|')) {
       const std::size_t at = find_ci(text, spelling);
       if (at == kNone) continue;
-      if (const auto count = count_before(text, at); count && *count > 1) {
-        sink.config(line,
-                    *count > 8 ? "world" : "ranks_per_node",
-                    fmt::format("{}", *count),
-                    Origin::kProse);
-      }
+      const auto count = count_before(text, at);
+      if (!count || *count < 2) continue;
+      // "2*H20 nodes" counts the nodes, "8 x H20" the GPUs.
+      const std::string_view after = trim(text.substr(at + spelling.size()));
+      const bool nodes = starts_with_ci(after, "node") || starts_with_ci(after, "server") ||
+                         starts_with_ci(after, "machine") || starts_with_ci(after, "host");
+      sink.config(line,
+                  nodes        ? "nodes"
+                  : *count > 8 ? "world"
+                               : "ranks_per_node",
+                  fmt::format("{}", *count),
+                  Origin::kProse);
     }
   }
   for (std::size_t at = find_ci(text, "EP"); at != kNone; at = find_ci(text, "EP", at + 1)) {

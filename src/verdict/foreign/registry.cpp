@@ -25,6 +25,7 @@ std::span<const Rule> rules() {
       Rule{"scaling", judge_scaling},
       Rule{"asymmetry", judge_asymmetry},
       Rule{"overhead", judge_overhead},
+      Rule{"calls", judge_calls},
       Rule{"elastic", judge_elastic},
       Rule{"chunks", judge_chunks},
       Rule{"links", judge_links},

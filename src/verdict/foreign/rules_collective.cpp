@@ -83,7 +83,34 @@ void wrong_data(const Situation& s, const Sweep& sweep, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
+/// One rank: busbw is zero by definition, the time is that of a local copy.
+bool ran_alone(const Sweep& sweep) {
+  const SweepRow* best = best_row(sweep);
+  return best != nullptr && *best->rate_gbs > 1 && best->bus_gbs && *best->bus_gbs == 0;
+}
+
+void alone(const Situation& s, const Sweep& sweep, Findings& findings) {
+  if (!ran_alone(sweep)) return;
+  const SweepRow& best = *best_row(sweep);
+  const auto processes = s.evidence.number("processes", sweep.source.file);
+  findings.push_back(
+      Build("ranks-missing", Severity::kWarning, Confidence::kHigh, title(s, sweep))
+          .say(fmt::format(
+              "Every process ran alone: bus bandwidth is 0 at an algorithm bandwidth of {}, which "
+              "is a copy inside one GPU. Nothing crossed a link{}.",
+              gbs(*best.rate_gbs),
+              processes && *processes > 1
+                  ? fmt::format(", although {:g} processes were started", *processes)
+                  : ""))
+          .because("busbw = algbw × (n − 1) / n, or twice that: 0 only for n = 1")
+          .fact("row", best.source.text, place(s, best.source))
+          .act("Build nccl-tests with MPI=1 (each process printed its own header and rank 0), or "
+               "give -g the number of GPUs.")
+          .confirm("the list of ranks under \"Using devices\": one rank a GPU, numbered through"));
+}
+
 void odd_rows(const Situation& s, const Sweep& sweep, Findings& findings) {
+  if (ran_alone(sweep)) return;
   const SweepRow* odd = nullptr;
   double worst = 3;
   for (const SweepRow& row : sweep.rows) {
@@ -151,9 +178,13 @@ bool one_gpu_path(const Situation& s, const Sweep& sweep, int ranks, Findings& f
   return true;
 }
 
+/// Below this size a collective's time is latency, whatever the links are.
+constexpr double kTellingBytes = 4.0 * 1024 * 1024;
+
 void collective_shares(const Situation& s, int file, Findings& findings) {
   std::string text;
   double highest = 0;
+  double largest = 0;
   Finding finding;
   for (const Sweep& sweep : s.evidence.sweeps) {
     if (sweep.source.file != file || sweep.format != "nccl-tests") continue;
@@ -166,6 +197,7 @@ void collective_shares(const Situation& s, int file, Findings& findings) {
     const double node = node_rate(sweep, *ranks, per);
     if (node <= 0) continue;
     highest = std::max(highest, node);
+    largest = std::max(largest, sweep.rows.back().size_bytes);
     text += fmt::format("{}{} {} a node each way ({:.1f} Gb/s)",
                         text.empty() ? "" : ", ",
                         logs::to_string(sweep.operation),
@@ -184,6 +216,16 @@ void collective_shares(const Situation& s, int file, Findings& findings) {
          place(s, best->source)});
   }
   if (highest <= 0) return;
+  if (largest < kTellingBytes) {
+    findings.push_back(
+        Build("small-messages", Severity::kInfo, Confidence::kHigh, "node NICs")
+            .say(fmt::format("The sweep ends at {}: up to there a collective is bound by latency "
+                             "({}). Nothing follows for the links.",
+                             size(largest),
+                             text))
+            .act("Continue the sweep to 1 GiB or more (-e 1G)."));
+    return;
+  }
   const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
   const double limit = rating.known() ? rating.gbs : highest < 0.8 * 12.5 ? 12.5 : 50;
   if (highest >= 0.8 * limit) return;
@@ -222,6 +264,7 @@ void judge_collectives(const Situation& s, Findings& findings) {
   for (const Sweep& sweep : s.evidence.sweeps) {
     if (sweep.format != "nccl-tests") continue;
     wrong_data(s, sweep, findings);
+    alone(s, sweep, findings);
     judge_cliff(s, sweep, findings);
     odd_rows(s, sweep, findings);
   }

@@ -208,6 +208,11 @@ void check_counts(const Situation& s, Findings& findings) {
   }
 }
 
+/// Benchmarks that time both the call and its kernels.
+bool times_calls(const Op& op) {
+  return op.format == "hybridep" || op.format == "ep-bench";
+}
+
 const Op* partner(const Situation& s, const Op& kernel) {
   for (const Op& op : s.ops) {
     if (op.file == kernel.file && op.run == kernel.run && op.operation == kernel.operation &&
@@ -234,7 +239,7 @@ void judge_overhead(const Situation& s, Findings& findings) {
   Finding finding;
   double worst = 0;
   for (const Op& op : s.ops) {
-    if (op.span != logs::Span::kKernel || !op.time_us || op.format != "hybridep") continue;
+    if (op.span != logs::Span::kKernel || !op.time_us || !times_calls(op)) continue;
     const Op* api = partner(s, op);
     if (api == nullptr || !(*api->time_us > *op.time_us)) continue;
     const double gap = *api->time_us - *op.time_us;
@@ -253,8 +258,7 @@ void judge_overhead(const Situation& s, Findings& findings) {
   }
   if (worst <= 0) return;
   for (const Op& op : s.ops) {
-    if (op.format != "hybridep" || op.span != logs::Span::kApi || op.variant.empty() ||
-        !op.time_us) {
+    if (!times_calls(op) || op.span != logs::Span::kApi || op.variant.empty() || !op.time_us) {
       continue;
     }
     for (const Op& plain : s.ops) {

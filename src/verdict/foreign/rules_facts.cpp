@@ -14,25 +14,36 @@ namespace shunt::verdict::foreign {
 
 namespace {
 
+/// Tables and benchmarks whose rates count every selection.
+bool counts_selections(const logs::Sample& sample) {
+  return sample.format == "table" || sample.format == "ep-bench" || sample.format == "pplx";
+}
+
 /// Rows of low-latency tables: every selection counts.
 void selection_rows(const Situation& s, int file, Findings& findings) {
   const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+  const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
+  const double per = shape.ranks_per_node ? std::max(1.0, shape.ranks_per_node->value) : 8;
   const double limit = rating.known() ? rating.gbs : 50;
   Finding finding =
       Build("own-node-counted", Severity::kNotice, Confidence::kMedium, "low latency");
   double top = 0;
   for (const logs::Sample& sample : s.evidence.samples) {
     const auto ranks = sample.settings.find("ranks");
-    if (sample.source.file != file || sample.format != "table" || !sample.rate_gbs ||
+    if (sample.source.file != file || !counts_selections(sample) || !sample.rate_gbs ||
         sample.path != logs::Path::kSelection || ranks == sample.settings.end() ||
-        ranks->second <= 8) {
+        ranks->second <= per) {
       continue;
     }
-    const double share = logs::remote_share(ranks->second / 8);
+    const double share = logs::remote_share(ranks->second / per);
     const double wire = *sample.rate_gbs * share;
     top = std::max(top, wire);
     finding.evidence.push_back(
-        {fmt::format("{} EP{:g}", logs::to_string(sample.operation), ranks->second),
+        {fmt::format("{}{} EP{:g}{}",
+                     sample.variant.empty() ? "" : sample.variant + " ",
+                     logs::to_string(sample.operation),
+                     ranks->second,
+                     sample.span == logs::Span::kKernel ? " kernel" : ""),
          fmt::format("{} printed{}; on the wire {} if NVLink serves the own node ({})",
                      gbs(*sample.rate_gbs),
                      sample.time_us ? fmt::format(" in {:.0f} µs = {:.2f} MB",
@@ -54,9 +65,10 @@ void selection_rows(const Situation& s, int file, Findings& findings) {
       gbs(limit),
       rating.known() ? "" : " (400 Gb/s assumed)",
       finding.id == "underused" ? ": latency or message rate limits, not the link" : "");
-  finding.derivation =
-      "(N − 1) / N of the selections leave the node, 8 GPUs a node; without NVLink "
-      "for local peers it would be (W − 1) / W";
+  finding.derivation = fmt::format(
+      "(N − 1) / N of the selections leave the node, {:g} GPUs a node; without NVLink "
+      "for local peers it would be (W − 1) / W",
+      per);
   findings.push_back(std::move(finding));
 }
 

@@ -26,6 +26,8 @@ void judge_posting(const Situation& situation, Findings& findings);
 void judge_low_latency(const Situation& situation, Findings& findings);
 // rules_elastic.cpp
 void judge_elastic(const Situation& situation, Findings& findings);
+// rules_calls.cpp
+void judge_calls(const Situation& situation, Findings& findings);
 // rules_collective.cpp
 void judge_collectives(const Situation& situation, Findings& findings);
 // rules_wire.cpp

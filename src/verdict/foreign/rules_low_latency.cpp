@@ -324,6 +324,43 @@ bool gap_between_kernels(const Situation& s, const LowLatency& ll, Findings& fin
   return true;
 }
 
+/// Without the pair each phase may contain waiting: its rate is a lower bound.
+void phases_only(const Situation& s, const LowLatency& ll, Findings& findings) {
+  if (!ll.has_phases() || ll.dispatch_bytes <= 0 || ll.combine_bytes <= 0) return;
+  const Shape& shape = s.shapes[static_cast<std::size_t>(ll.file)];
+  const Rating& rating = s.ratings[static_cast<std::size_t>(ll.file)];
+  const double nic = shape.gpus_per_nic();
+  const double limit = rating.known() ? rating.gbs * nic : 50;
+  const double share = logs::remote_share(*ll.nodes) * nic;
+  const double dispatch = ll.dispatch_bytes / ll.dispatch_us / 1e3;
+  const double combine = ll.combine_bytes / ll.combine_us / 1e3;
+  const double high = std::max(dispatch, combine) * share;
+  const bool under = high < 0.795 * limit;
+  const Shape* known = shape.nodes ? &shape : nullptr;
+  Finding finding = Build(
+      under ? "underused" : "own-node-counted", Severity::kNotice, Confidence::kMedium, "wire");
+  finding.sentence = fmt::format(
+      "{}ispatch {} and combine {} count every selection; if NVLink serves the own node the wire "
+      "carries {} and {} per GPU, {} and {} of {}{}. There is no dispatch + combine pair: each "
+      "phase may contain waiting, so these are lower bounds.",
+      under ? "The phases do not show a full NIC: d" : "D",
+      gbs(dispatch),
+      gbs(combine),
+      gbs(dispatch * share / nic),
+      gbs(combine * share / nic),
+      percent(dispatch * share / limit),
+      percent(combine * share / limit),
+      gbs(limit),
+      rating.known() ? "" : ", one 400 Gb/s NIC assumed");
+  finding.derivation = fmt::format("remote share of uniform selections with {:g} nodes: {:.3g}{}",
+                                   *ll.nodes,
+                                   logs::remote_share(*ll.nodes),
+                                   known == nullptr ? " (nodes from the rank numbers)" : "");
+  add_bytes(s, ll, finding);
+  finding.action = "Paste the \"Dispatch + combine\" lines too.";
+  findings.push_back(std::move(finding));
+}
+
 /// What the wire may carry, with the assumption said; only where several nodes are certain.
 void wire_share(const Situation& s, const LowLatency& ll, bool explained, Findings& findings) {
   if (!ll.nodes || *ll.nodes < 2) {
@@ -344,7 +381,10 @@ void wire_share(const Situation& s, const LowLatency& ll, bool explained, Findin
             .act("Say it: --set nodes=2."));
     return;
   }
-  if (ll.pair_us <= 0) return;
+  if (ll.pair_us <= 0) {
+    if (!explained) phases_only(s, ll, findings);
+    return;
+  }
   const Shape& shape = s.shapes[static_cast<std::size_t>(ll.file)];
   const Rating& rating = s.ratings[static_cast<std::size_t>(ll.file)];
   const double world = *ll.nodes * ll.per_node;

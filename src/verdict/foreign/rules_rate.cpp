@@ -69,6 +69,11 @@ void add_wire_facts(const Situation& s,
                                             short_share(rating, *op->wire)),
                                 place(s, op->rdma->sample->source)});
   }
+  if (ops.front()->remote_only) {
+    finding.derivation =
+        "wire = printed: rdma_bw counts the rows of other nodes only, each rank's rows once";
+    return;
+  }
   finding.derivation = fmt::format(
       "wire = printed × (N − 1) / N with N = {:g} nodes: the printed rate counts one copy per "
       "(token, node), the own node included, which never leaves the node",
@@ -144,7 +149,7 @@ std::string nvl_sentence(const Situation& s, int file, const std::vector<const O
 void add_nodes(const std::vector<const Op*>& ops, Finding& finding) {
   std::vector<double> seen;
   for (const Op* op : ops) {
-    if (std::ranges::find(seen, op->nodes->value) != seen.end()) continue;
+    if (op->nodes->value < 1 || std::ranges::find(seen, op->nodes->value) != seen.end()) continue;
     seen.push_back(op->nodes->value);
     finding.evidence.push_back({"nodes", fmt::format("{:g}", op->nodes->value), op->nodes->from});
   }
@@ -285,7 +290,9 @@ void judge_file(const Situation& s, int file, Findings& findings) {
   } else {
     id = "underused";
     severity = Severity::kWarning;
-    verdict = "The NIC is not saturated";
+    verdict = rating.known() ? "The NIC is not saturated"
+              : wire > 50.5  ? "An 800 Gb/s NIC is not saturated"
+                             : "A 400 Gb/s NIC is not saturated";
   }
   Finding finding = Build(id, severity, sure, file_name(s, file));
   finding.sentence = fmt::format("{}: the wire carries {} per GPU; the highest is {}.{}",
@@ -345,7 +352,7 @@ void one_plane(const Situation& s, int file, Findings& findings) {
 
 void explain_own_node(const Situation& s, int file, Findings& findings) {
   const auto ops = wired(s, file);
-  if (ops.empty()) return;
+  if (ops.empty() || ops.front()->remote_only) return;
   const Op& op = *ops.front();
   const double nodes = op.nodes->value;
   const double share = logs::remote_share(nodes);

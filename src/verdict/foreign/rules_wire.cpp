@@ -39,9 +39,35 @@ int listed_devices(const Situation& s, int file) {
   return 1;
 }
 
+/// Messages too small to say what a link carries: their number a second is the limit.
+bool message_rate_bound(const Situation& s, const Sweep& sweep, Findings& findings) {
+  constexpr double kTellingBytes = 4 * 1024;
+  const SweepRow* best = best_row(sweep);
+  if (best == nullptr || best->size_bytes >= kTellingBytes || *best->rate_gbs <= 0) return false;
+  const double rate = best->message_rate.value_or(*best->rate_gbs * 1e9 / best->size_bytes);
+  if (!std::isfinite(rate)) return false;
+  const auto qps = sweep.settings.find("qps");
+  findings.push_back(
+      Build("small-messages", Severity::kInfo, Confidence::kHigh, title(s, sweep))
+          .say(fmt::format("The largest message is {}: {:.3g} million of them a second carry {} "
+                           "({:.3g} Gb/s). The message rate is the limit; nothing follows for the "
+                           "link.",
+                           size(best->size_bytes),
+                           rate / 1e6,
+                           gbs(*best->rate_gbs),
+                           *best->rate_gbs * 8))
+          .because(fmt::format("{:.4g} messages/s × {:.0f} B", rate, best->size_bytes))
+          .fact("row", best->source.text, place(s, best->source))
+          .act(
+              fmt::format("For the link's rate use 64 KiB or more; for more messages a second more "
+                          "QPs than {}.",
+                          qps == sweep.settings.end() ? "one" : qps->second)));
+  return true;
+}
+
 void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
   const SweepRow* best = best_row(sweep);
-  if (best == nullptr || *best->rate_gbs < 0.1) return;
+  if (best == nullptr || message_rate_bound(s, sweep, findings) || *best->rate_gbs < 0.1) return;
   const int file = sweep.source.file;
   const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
   const double rate = *best->rate_gbs;
@@ -195,17 +221,24 @@ void fixed_cost(const Situation& s, const Sweep& sweep, Findings& findings) {
           .act("More operations in flight (queue depth, QPs) to fill the pipe at small sizes."));
 }
 
-/// The same test on several ports: one well below its partners.
-void uneven_ports(const Situation& s, Findings& findings) {
+std::string device_of(const Sweep& sweep) {
+  const auto device = sweep.settings.find("device");
+  return device == sweep.settings.end() ? std::string() : device->second;
+}
+
+bool same_test(const Sweep& a, const Sweep& b) {
+  return a.operation == b.operation && a.rows.size() == b.rows.size() &&
+         a.rows.back().size_bytes == b.rows.back().size_bytes;
+}
+
+/// One test run twice at one size: on two ports one may be slow, on the same port something
+/// changed.
+void uneven_runs(const Situation& s, Findings& findings) {
   const Sweep* fast = nullptr;
   const Sweep* slow = nullptr;
   for (const Sweep& sweep : s.evidence.sweeps) {
     if (sweep.format != "perftest" || best_row(sweep) == nullptr) continue;
-    if (fast != nullptr &&
-        (sweep.operation != fast->operation || sweep.rows.size() != fast->rows.size() ||
-         sweep.rows.back().size_bytes != fast->rows.back().size_bytes)) {
-      continue;
-    }
+    if (fast != nullptr && !same_test(sweep, *fast)) continue;
     if (fast == nullptr || *best_row(sweep)->rate_gbs > *best_row(*fast)->rate_gbs) fast = &sweep;
     if (slow == nullptr || *best_row(sweep)->rate_gbs < *best_row(*slow)->rate_gbs) slow = &sweep;
   }
@@ -214,27 +247,36 @@ void uneven_ports(const Situation& s, Findings& findings) {
   const SweepRow& low = *best_row(*slow);
   const double share = *low.rate_gbs / *top.rate_gbs;
   if (share > 0.65 || *top.rate_gbs < 1) return;
-  findings.push_back(
-      Build("link-downgraded", Severity::kWarning, Confidence::kMedium, title(s, *slow))
-          .say(fmt::format(
-              "{} reaches {:.4g} Gb/s where {} reaches {:.4g} in the same test ({}): one "
-              "port runs below its partner.",
-              title(s, *slow),
-              *low.rate_gbs * 8,
-              title(s, *fast),
-              *top.rate_gbs * 8,
-              percent(share)))
-          .fact("slow port", low.source.text, place(s, low.source))
-          .fact("fast port", top.source.text, place(s, top.source))
-          .act("Compare rate and width of both ports (ibstat), their PCIe links (lspci -vv LnkSta) "
-               "and "
-               "which GPU or NUMA node each is near to."));
+  const bool ports = device_of(*fast) != device_of(*slow);
+  Finding finding = Build(ports ? "link-downgraded" : "runs-differ",
+                          Severity::kWarning,
+                          Confidence::kMedium,
+                          title(s, *slow));
+  finding.sentence = fmt::format(
+      "{} reaches {:.4g} Gb/s where {} reaches {:.4g} in the same test ({}): {}.",
+      ports ? title(s, *slow) : fmt::format("Line {}", slow->source.line),
+      *low.rate_gbs * 8,
+      ports ? title(s, *fast) : fmt::format("line {}", fast->source.line),
+      *top.rate_gbs * 8,
+      percent(share),
+      ports ? "one port runs below its partner"
+            : "the same device and size, so the way the test was run differs, not the link");
+  finding.evidence.push_back(
+      {ports ? "slow port" : "slow run", low.source.text, place(s, low.source)});
+  finding.evidence.push_back(
+      {ports ? "fast port" : "fast run", top.source.text, place(s, top.source)});
+  finding.action =
+      ports ? "Compare rate and width of both ports (ibstat), their PCIe links (lspci -vv LnkSta) "
+              "and which GPU or NUMA node each is near to."
+            : "Run both for 10 s (-D 10) with the same QPs and queue depth; a sweep (-a) warms up "
+              "with smaller sizes, a single size does not.";
+  findings.push_back(std::move(finding));
 }
 
 }  // namespace
 
 void judge_links(const Situation& s, Findings& findings) {
-  uneven_ports(s, findings);
+  uneven_runs(s, findings);
   for (const Sweep& sweep : s.evidence.sweeps) {
     if (sweep.path != Path::kWire) continue;
     link_verdict(s, sweep, findings);

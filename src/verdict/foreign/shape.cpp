@@ -50,7 +50,7 @@ std::optional<double> printed_ratio(const std::vector<Op>& ops, int file) {
   double weight = 0;
   for (const Op& op : ops) {
     if (op.file != file || !op.rdma || !op.nvl || op.nvl->rate <= 0 || op.rdma->rate <= 0) continue;
-    if (op.format == "deepep-v2") continue;
+    if (op.format == "deepep-v2" || op.format == "ep-bench") continue;
     // FP8 combine of HybridEP prints a wrong RDMA rate; the dispatch pair decides.
     if (ratio && op.operation == logs::Operation::kCombine) continue;
     if (op.rdma->rate > weight) {

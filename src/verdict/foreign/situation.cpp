@@ -90,13 +90,15 @@ std::optional<Known> nodes_of(const Op& op, const Shape& shape) {
   }
   for (const std::string_view word : {"nodes", "node", "Nodes", "Node"}) {
     const auto count = logs::number_before(op.group, word);
-    if (count && count->decimals == 0 && count->value >= 2 && count->value <= 512) {
+    // "H20 nodes" names a GPU.
+    const bool glued = count && count->begin > 0 && logs::is_alpha(op.group[count->begin - 1]);
+    if (count && !glued && count->decimals == 0 && count->value >= 2 && count->value <= 512) {
       return Known{count->value, fmt::format("heading '{}'", op.group), false};
     }
   }
   const bool stated = shape.nodes && !shape.nodes->inferred;
   if (!stated && op.nvl && op.nvl->rate > 0 && op.format != "deepep-v2" &&
-      op.operation != Operation::kCombine) {
+      op.format != "ep-bench" && op.operation != Operation::kCombine) {
     logs::RatioQuery query;
     query.ratio = op.rdma->rate / op.nvl->rate;
     query.ranks_per_node = per > 0 && per <= 128 ? saturating_cast<int>(per) : 8;
@@ -167,9 +169,11 @@ std::string Op::name() const {
     out += fmt::format(" EP{:g}", figure->sample->settings.at("ranks"));
   }
   if (!dtype.empty()) out += fmt::format(" ({})", dtype);
-  if (span == logs::Span::kKernel && format == "hybridep") out += " kernel";
-  if (span == logs::Span::kApi && format == "hybridep") out += " API";
-  if (!group.empty() && group.size() < 40 && format != "table") out += fmt::format(", {}", group);
+  if (span == logs::Span::kKernel && (format == "hybridep" || format == "ep-bench"))
+    out += " kernel";
+  if (span == logs::Span::kApi && (format == "hybridep" || format == "ep-bench")) out += " API";
+  if (grouped && !group.empty() && group.size() < 40 && format != "table")
+    out += fmt::format(", {}", group);
   return out;
 }
 
@@ -181,6 +185,20 @@ std::vector<const Op*> Situation::ops_of(int file) const {
   return out;
 }
 
+namespace {
+
+/// Groups are named only where they tell two operations apart.
+void mark_groups(std::vector<Op>& ops) {
+  for (Op& op : ops) {
+    op.grouped = std::ranges::any_of(ops, [&](const Op& other) {
+      return other.file == op.file && other.group != op.group && other.operation == op.operation &&
+             other.variant == op.variant && other.dtype == op.dtype && other.span == op.span;
+    });
+  }
+}
+
+}  // namespace
+
 Situation make_situation(const logs::Evidence& evidence) {
   Situation situation{evidence, {}, {}, collect_ops(evidence)};
   for (std::size_t file = 0; file < evidence.files.size(); ++file) {
@@ -188,6 +206,7 @@ Situation make_situation(const logs::Evidence& evidence) {
     situation.shapes.push_back(make_shape(evidence, situation.ops, index));
     situation.ratings.push_back(make_rating(evidence, situation.shapes.back(), index));
   }
+  mark_groups(situation.ops);
   for (Op& op : situation.ops) {
     const auto* dtype = evidence.find("dispatch_dtype", op.file);
     if (op.dtype.empty() && op.operation == Operation::kDispatch && dtype != nullptr) {
@@ -196,7 +215,11 @@ Situation make_situation(const logs::Evidence& evidence) {
     const Shape& shape = situation.shapes[static_cast<std::size_t>(op.file)];
     if (!op.rdma) continue;
     op.nodes = nodes_of(op, shape);
-    if (op.nodes && op.nodes->value > 1) {
+    op.remote_only = op.rdma->sample->settings.count("remote_only") != 0;
+    if (op.remote_only) {
+      op.wire = op.rdma->rate;
+      if (!op.nodes) op.nodes = Known{0, "not needed: the rate counts other nodes only", true};
+    } else if (op.nodes && op.nodes->value > 1) {
       op.wire = op.rdma->rate * logs::remote_share(op.nodes->value);
     }
   }

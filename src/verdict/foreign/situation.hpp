@@ -63,13 +63,15 @@ struct Op {
   logs::Operation operation = logs::Operation::kUnknown;
   std::string variant;
   std::string group;
+  bool grouped = false;  ///< The same operation stands in another group too.
   int run = 0;
   logs::Span span = logs::Span::kUnknown;
   std::string dtype;
   std::optional<Figure> rdma;
   std::optional<Figure> nvl;
   std::optional<Known>
-      nodes;  ///< Of this operation: its group, its ranks, its own ratio, the file.
+      nodes;                 ///< Of this operation: its group, its ranks, its own ratio, the file.
+  bool remote_only = false;  ///< The printed RDMA rate counts other nodes only.
   std::optional<double> wire;  ///< RDMA without the own node, per GPU, GB/s; absent: N unknown.
   std::optional<double> time_us;
 
