@@ -13,8 +13,10 @@
 //   buffer->combine(*handle, {.rows = y, .output = sums});
 //   handle->wait();
 //
-// Contract: all ranks issue the same sequence of operations on a Buffer. Calls on one Buffer and
-// its handles come from one thread at a time. Nothing here throws.
+// Contract: all ranks issue the same sequence of operations on the same handles of a Buffer; each
+// dispatch that exchanges counts compares all operations before it, and names the rank that
+// differs. Capacities, token counts and pointers are each rank's own. Calls on one Buffer and its
+// handles come from one thread at a time. Nothing here throws.
 #pragma once
 
 #include <cstddef>
@@ -84,7 +86,7 @@ struct BufferOptions {
   bool weights = true;              ///< Whether weights travel beside the rows.
   int chunk_tokens = 64;            ///< Records per put, ≥ 1.
   int credits = 8;                  ///< Landing slots per source and direction, ≥ 1.
-  int qps = 1;                      ///< Queue pairs per peer for data, ≥ 1.
+  int qps = 1;                      ///< Queue pairs per peer for data, 1 … 256.
   int rdma_blocks = 1;              ///< Blocks (CPU: threads) that send, and as many that receive.
   int blocks = 1;                   ///< Blocks that work inside the node.
   std::size_t heap_bytes = std::size_t{256} << 20;  ///< For allocate(), per rank.

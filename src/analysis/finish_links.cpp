@@ -220,6 +220,15 @@ void summarise_link(const profile::RunInfo& run, LinkSamples& samples, LinkMeasu
   rate_link(run, samples, link);
 }
 
+/// Every iteration moves the same; the counter saw them all, the records only some.
+std::uint64_t of_all_iterations(const profile::RunConfig& config, std::uint64_t recorded_bytes) {
+  const int every = config.recorded_every.value_or(1);
+  if (every <= 1 || config.iters < 1) return recorded_bytes;
+  const int recorded = (config.iters - 1) / every + 1;
+  return recorded_bytes / static_cast<std::uint64_t>(recorded) *
+         static_cast<std::uint64_t>(config.iters);
+}
+
 }  // namespace
 
 std::vector<std::vector<Interval>> measure_links(const Accumulated& seen,
@@ -256,6 +265,7 @@ std::vector<CounterCheck> check_counters(const Accumulated& seen,
         check.record_bytes += pair.totals->put_bytes + pair.totals->control_bytes;
       }
     }
+    check.record_bytes = of_all_iterations(run.config, check.record_bytes);
     check.frame_bytes = counter_bytes(run.config.provider,
                                       check.record_bytes,
                                       counter.messages.value_or(0),

@@ -113,7 +113,8 @@ struct OperationMeasure {
 /// A NIC or queue counter beside what the records say.
 struct CounterCheck {
   profile::LinkCounter counter;
-  std::uint64_t record_bytes = 0;  ///< Of all puts of the node in measured operations.
+  /// Of all puts of the node in measured operations, those without records included.
+  std::uint64_t record_bytes = 0;
   /// What the counter should show: records, message headers, frames.
   std::optional<std::uint64_t> frame_bytes;
   std::uint64_t resent_bytes = 0;  ///< At most, by segments that TCP sent again.

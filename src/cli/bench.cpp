@@ -397,7 +397,6 @@ void add_bench(Program& program) {
   verb.add_option("--fail-on", o->fail_on, "Exit with 1 for a finding at least this severe")
       ->check(CLI::IsMember({"notice", "warning", "critical"}));
   verb.add_option("--deadline", o->deadline_s, "Seconds that any single wait may take")
-      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb.add_option("--faults", o->faults, "Drill: provoked faults, such as hold_puts=8,seed=1");
   verb.add_option("--slow-rank", o->slow_rank, "Drill: this rank enters every operation late")

@@ -90,7 +90,7 @@ class RankBench {
   Result<RankResult> run() {
     SHUNT_TRY(set_up());
     for (int i = 0; i < o().warmup; ++i) {
-      SHUNT_TRY(iterate(false));
+      SHUNT_TRY(iterate(job_.records(i, true)));
       if (o().check && i == 0) SHUNT_TRY(check());
     }
     if (o().check && o().warmup == 0) {
@@ -101,7 +101,7 @@ class RankBench {
     SHUNT_TRY(world_.barrier());
     for (int i = 0; i < o().iters; ++i) {
       progress(i);
-      SHUNT_TRY(iterate(true));
+      SHUNT_TRY(iterate(job_.records(i, false)));
     }
     progress(o().iters);
     return finish(*before);
@@ -198,28 +198,26 @@ class RankBench {
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(slow_.ms));
   }
 
-  Status iterate(bool measured) {
+  /// Dispatch and combine; `kept`: with records.
+  Status iterate(bool kept) {
     SHUNT_TRY(world_.barrier());
     be_late();
-    const std::uint64_t begin = now_ns();
     auto handle = buffer_->dispatch(
         {input_.data(), o().tokens, routing_.ids.data(), routing_.weights.data()}, received_);
     if (!handle) return Unexpected(std::move(handle).error());
     handle_ = *handle;
     SHUNT_TRY(buffer_->wait(*handle_));
-    const std::uint64_t dispatched = now_ns();
-    SHUNT_TRY(log_->drain(recorder_));
+    SHUNT_TRY(take_records(kept));
     SHUNT_TRY(world_.barrier());
     be_late();
-    const std::uint64_t again = now_ns();
     SHUNT_TRY(buffer_->combine(handle_, {received_.rows, output_.data()}));
     SHUNT_TRY(buffer_->wait(*handle_));
-    const std::uint64_t combined = now_ns();
-    SHUNT_TRY(log_->drain(recorder_));
-    if (measured) {
-      result_.dispatch_ns.push_back(dispatched - begin);
-      result_.combine_ns.push_back(combined - again);
-    }
+    return take_records(kept);
+  }
+
+  Status take_records(bool kept) {
+    if (kept) return log_->drain(recorder_);
+    log_->discard(recorder_);
     return {};
   }
 
@@ -334,8 +332,21 @@ Result<BenchJob> BenchJob::create(const BenchOptions& options) {
   if (!spec) return Unexpected(std::move(spec).error());
   job.routing = *spec;
   if (options.tokens < 0) return usage_error("--tokens {} is not allowed", options.tokens);
-  if (options.iters < 1) return usage_error("--iters {} is not allowed; at least 1", options.iters);
-  if (options.warmup < 0) return usage_error("--warmup {} is not allowed", options.warmup);
+  // Operations are numbered with 32 bits.
+  constexpr int kMostIterations = 1'000'000'000;
+  if (options.iters < 1 || options.iters > kMostIterations) {
+    return usage_error("--iters {} is not allowed; 1 to {}", options.iters, kMostIterations);
+  }
+  if (options.warmup < 0 || options.warmup > kMostIterations) {
+    return usage_error("--warmup {} is not allowed; 0 to {}", options.warmup, kMostIterations);
+  }
+  // Written so that NaN is refused too; the upper end keeps nanoseconds within 64 bits.
+  constexpr double kLongestDeadline_s = 1e9;
+  if (!(options.deadline_s > 0 && options.deadline_s <= kLongestDeadline_s)) {
+    return usage_error("--deadline {} is not allowed; more than 0, at most {:.0f} seconds",
+                       options.deadline_s,
+                       kLongestDeadline_s);
+  }
   if (options.hidden < 1) return usage_error("--hidden {} is not allowed", options.hidden);
   const std::uint64_t row = static_cast<std::uint64_t>(options.hidden) * size_of(options.dtype);
   if (row % 16 != 0) {
@@ -375,6 +386,12 @@ Result<BenchJob> BenchJob::create(const BenchOptions& options) {
   return job;
 }
 
+int BenchJob::recorded_every(bool warmup) const {
+  const int all = warmup ? options.warmup : options.iters;
+  const int most = warmup ? kMostWarm : kMostMeasured;
+  return std::max(1, (all + most - 1) / most);
+}
+
 Result<RankResult> run_rank(bootstrap::World& world, const BenchJob& job) {
   RankBench bench(world, job);
   return bench.run();
@@ -402,6 +419,7 @@ Result<profile::RunInfo> describe_run(const BenchJob& job, const char* launcher)
   c.blocks = o.blocks;
   c.iters = o.iters;
   c.warmup = o.warmup;
+  if (job.recorded_every(false) > 1) c.recorded_every = job.recorded_every(false);
   c.variant = "v1";
   c.device = "cpu";
   c.launcher = launcher;
@@ -432,8 +450,11 @@ Result<profile::RunInfo> describe_run(const BenchJob& job, const char* launcher)
   for (int i = 0; i < o.warmup + o.iters; ++i) {
     const bool warmup = i < o.warmup;
     const int iteration = warmup ? i : i - o.warmup;
-    info.operations.push_back({op++, record::Phase::kDispatch, iteration, warmup});
-    info.operations.push_back({op++, record::Phase::kCombine, iteration, warmup});
+    if (job.records(iteration, warmup)) {
+      info.operations.push_back({op, record::Phase::kDispatch, iteration, warmup});
+      info.operations.push_back({op + 1, record::Phase::kCombine, iteration, warmup});
+    }
+    op += 2;
     if (i == 0 && o.check) info.operations.push_back({op++, record::Phase::kCombine, 0, true});
   }
   return info;
@@ -444,9 +465,7 @@ using nlohmann::json;
 }
 
 std::vector<std::byte> to_bytes(const RankResult& r) {
-  json j{{"dispatch_ns", r.dispatch_ns},
-         {"combine_ns", r.combine_ns},
-         {"checked", r.correctness.checked},
+  json j{{"checked", r.correctness.checked},
          {"rows", r.correctness.dispatch_rows},
          {"dispatch_mismatches", r.correctness.dispatch_mismatches},
          {"combine_max_error", r.correctness.combine_max_error},
@@ -473,8 +492,6 @@ Result<RankResult> from_bytes(const std::vector<std::byte>& bytes) {
     return fail(ErrorCode::kInternal, ErrorScope::kOperation, "a rank's result is not readable");
   }
   RankResult r;
-  r.dispatch_ns = j["dispatch_ns"].get<std::vector<std::uint64_t>>();
-  r.combine_ns = j["combine_ns"].get<std::vector<std::uint64_t>>();
   r.correctness.checked = j["checked"];
   r.correctness.dispatch_rows = j["rows"];
   r.correctness.dispatch_mismatches = j["dispatch_mismatches"];

@@ -56,8 +56,6 @@ struct BenchOptions {
 
 /// One rank's outcome, sent to whoever prints.
 struct RankResult {
-  std::vector<std::uint64_t> dispatch_ns;  ///< By measured iteration.
-  std::vector<std::uint64_t> combine_ns;
   profile::Correctness correctness;
   std::uint64_t dropped = 0;
   std::string provider;
@@ -81,7 +79,14 @@ struct BenchJob {
 
   /// Checks every option; the first that is not allowed is named.
   [[nodiscard]] static Result<BenchJob> create(const BenchOptions& options);
-  [[nodiscard]] int operations() const { return 2 * (options.warmup + options.iters); }
+  /// Of a long run only every so-maniest iteration leaves records, so that what is kept and read
+  /// again stays small: at most kMostMeasured and kMostWarm of them, the first among them.
+  [[nodiscard]] int recorded_every(bool warmup) const;
+  [[nodiscard]] bool records(int iteration, bool warmup) const {
+    return iteration % recorded_every(warmup) == 0;
+  }
+  static constexpr int kMostMeasured = 2000;
+  static constexpr int kMostWarm = 100;
 };
 
 /// Runs the job on this rank. Collective.

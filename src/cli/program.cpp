@@ -32,6 +32,22 @@ std::string unexpected_arguments(const std::string& sentence) {
   return colon == std::string::npos ? sentence : sentence.substr(colon + 2);
 }
 
+/// CLI11's sentences where they are not ours.
+std::string usage_words(const std::string& sentence) {
+  const std::size_t colon = sentence.find(": ");
+  if (colon == std::string::npos) return sentence;
+  const std::string option = sentence.substr(0, colon);
+  const std::string problem = sentence.substr(colon + 2);
+  if (problem.starts_with("At Most 1 required")) return option + " is given more than once";
+  constexpr std::string_view kMissing = "1 required ";
+  if (problem.starts_with(kMissing) && problem.ends_with(" missing")) {
+    return fmt::format("{} needs a value ({})",
+                       option,
+                       problem.substr(kMissing.size(), problem.size() - kMissing.size() - 8));
+  }
+  return sentence;
+}
+
 }  // namespace
 
 const char* version() {
@@ -154,7 +170,7 @@ Exit Program::dispatch(int argc, const char* const* argv) {
     return refuse_usage(
         fmt::format("{} does not know {}; {}", first, unexpected_arguments(error.what()), see));
   } catch (const CLI::ParseError& error) {
-    return refuse_usage(fmt::format("{}; {}", error.what(), see));
+    return refuse_usage(fmt::format("{}; {}", usage_words(error.what()), see));
   }
   for (const auto& [verb, run] : verbs_) {
     if (verb == chosen) return run();

@@ -55,7 +55,7 @@ struct DispatchArgs {
   traffic::RecordLayout layout;
   std::uint64_t op = 0;
   std::uint64_t exchange = 0;  ///< Number of count exchanges before this one.
-  std::uint64_t hash = 0;      ///< Of the parameters that all ranks must share.
+  std::uint64_t hash = 0;      ///< Of the operations so far, this one included: all ranks alike.
   bool cached = false;         ///< The maps are known: no count exchange.
   int experts_per_rank = 1;
   int fanout = 1;

@@ -13,6 +13,9 @@ namespace shunt::dispatch {
 
 inline constexpr int kCountKind = static_cast<int>(fabric::SignalKind::kCount);
 
+/// What one rank can receive in a dispatch: references to rows are 32 bits wide.
+inline constexpr std::int64_t kMostRows = 0x7fff'ffff;
+
 /// Copies a count entry with its rows; `ready` is left to the caller's release.
 SHUNT_HOST_DEVICE inline void copy_entry(memory::CountEntry* to,
                                          const memory::CountEntry& from,
@@ -109,6 +112,22 @@ template <exec::Executor Exec>
   return true;
 }
 
+/// Where the rows of each source begin on local rank `local`, given how many each source has. Row
+/// references are 32 bits wide: the sum may be too large for them, the bases then mean nothing.
+template <typename RowsOf>
+[[nodiscard]] SHUNT_HOST_DEVICE std::int64_t sum_rows(
+    const cluster::Shape& shape, int rail, int local, RowsOf rows_of, std::int32_t* row_base) {
+  std::int64_t running = 0;
+  for (int source = 0; source < shape.world; ++source) {
+    if (shape.local_of(source) == rail) {
+      row_base[shape.node_of(source) * shape.ranks_per_node + local] =
+          static_cast<std::int32_t>(running);
+    }
+    running += rows_of(source)[local];
+  }
+  return running;
+}
+
 /// Waits for the counts of all sources and derives this rank's maps from them.
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool derive_bases(Exec& exec, const DispatchArgs& args) {
@@ -135,15 +154,14 @@ template <exec::Executor Exec>
     return false;
   });
   if (!all) return false;
-  for (int l = exec.lane(); l < locals; l += exec.lanes()) {
-    std::int32_t running = 0;
-    for (int source = 0; source < rank.shape.world; ++source) {
-      if (rank.shape.local_of(source) == rank.local) {
-        args.maps.row_base[rank.shape.node_of(source) * locals + l] = running;
-      }
-      running += rows_of(source)[l];
-    }
-  }
+  const bool fits = shunt::exec::warp_waits(exec, locals, [&](std::int64_t l) {
+    const int local = static_cast<int>(l);
+    const std::int64_t rows = sum_rows(rank.shape, rank.local, local, rows_of, args.maps.row_base);
+    if (rows <= kMostRows) return true;
+    exec.fail_rows(rank.shape.rank_of(rank.node, local), rows);
+    return false;
+  });
+  if (!fits) return false;
   for (int source = exec.lane(); source < rank.shape.world; source += exec.lanes()) {
     args.maps.rows_from[source] = rows_of(source)[rank.local];
   }

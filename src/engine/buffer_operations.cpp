@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "engine/buffer_state.hpp"
 #include "engine/setup.hpp"
 
@@ -192,7 +193,6 @@ Status BufferState::issue_dispatch(const std::shared_ptr<HandleState>& handle,
   fill_plan(args, *handle);
   args.cached = cached;
   args.exchange = cached ? 0 : exchanges_++;
-  args.hash = parameters_hash(options_);
   args.rows = static_cast<const std::byte*>(rows);
   args.output = *posting;
   handle->capacity = output.capacity;
@@ -276,7 +276,15 @@ Status BufferState::combine(const std::shared_ptr<HandleState>& handle,
 
 void BufferState::issue(std::unique_ptr<Operation> operation) {
   operation->op = next_op_++;
+  const bool combines = operation->kind == Operation::Kind::kCombine;
+  const bool cached = operation->dispatch.cached;
+  if (!combines && !cached) operation->handle->first_op = operation->op;
+  // What kind of operation, and of which handle: handles are named by the dispatch that made them.
+  const std::uint64_t step =
+      operation->handle->first_op * 4 + (combines ? 2U : static_cast<unsigned>(cached));
+  history_ = Random::mix(history_ ^ step);
   operation->dispatch.op = operation->op;
+  operation->dispatch.hash = history_;
   operation->combine.op = operation->op;
   operation->handle->last_op = operation->op + 1;
   if (!operation->bounced.empty()) {

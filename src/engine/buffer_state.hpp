@@ -78,8 +78,9 @@ struct HandleState {
   std::size_t forward_count = 0;
   std::vector<std::uint32_t> pending;
 
-  std::uint64_t last_op = 0;  ///< op + 1 of the latest operation issued.
-  std::int64_t capacity = 0;  ///< Of the latest dispatch's output.
+  std::uint64_t first_op = 0;  ///< The dispatch that made the handle.
+  std::uint64_t last_op = 0;   ///< op + 1 of the latest operation issued.
+  std::int64_t capacity = 0;   ///< Of the latest dispatch's output.
   [[nodiscard]] std::int64_t total_rows() const;
 };
 
@@ -158,6 +159,7 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   std::uint64_t wire_stride_ = 0;
   std::string provider_;
   std::uint64_t next_op_ = 0;
+  std::uint64_t history_ = 0;  // Hash of all operations issued: the same on all ranks.
   std::uint64_t exchanges_ = 0;
   struct Bounced {
     std::uint64_t op;

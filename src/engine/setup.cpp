@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::uint32_t kCountCredits = 4;
 constexpr std::int64_t kProtocolVersion = 1;
+constexpr int kMostQueuePairs = 256;
+constexpr int kMostBlocks = 1024;
 
 Status check_options(const BufferOptions& o, const cluster::Shape& shape) {
   const auto at_least_one = [](const char* name, std::int64_t value) -> Status {
@@ -33,9 +35,22 @@ Status check_options(const BufferOptions& o, const cluster::Shape& shape) {
   SHUNT_TRY(at_least_one("qps", o.qps));
   SHUNT_TRY(at_least_one("rdma_blocks", o.rdma_blocks));
   SHUNT_TRY(at_least_one("blocks", o.blocks));
+  if (o.qps > kMostQueuePairs || o.rdma_blocks > kMostBlocks || o.blocks > kMostBlocks) {
+    return usage_error("qps {}, rdma_blocks {}, blocks {} are not allowed; at most {}, {} and {}",
+                       o.qps,
+                       o.rdma_blocks,
+                       o.blocks,
+                       kMostQueuePairs,
+                       kMostBlocks,
+                       kMostBlocks);
+  }
   SHUNT_TRY(at_least_one("heartbeat_ns", static_cast<std::int64_t>(o.heartbeat_ns)));
   SHUNT_TRY(at_least_one("deadline_ns", static_cast<std::int64_t>(o.deadline_ns)));
-  if (o.max_tokens < 0) return usage_error("max_tokens {} is not allowed", o.max_tokens);
+  if (o.max_tokens < 0 || o.max_tokens > std::numeric_limits<std::int32_t>::max()) {
+    return usage_error("max_tokens {} is not allowed; 0 to {}",
+                       o.max_tokens,
+                       std::numeric_limits<std::int32_t>::max());
+  }
   const std::uint64_t row = static_cast<std::uint64_t>(o.hidden) * size_of(o.dtype);
   if (row % 16 != 0) {
     return usage_error("hidden {} of {} makes rows of {} bytes; a multiple of 16 bytes is needed",

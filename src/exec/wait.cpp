@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/wait.hpp"
 
+#include <limits>
+
 #include "base/error.hpp"
 #include "base/units.hpp"
 
@@ -53,6 +55,39 @@ Error describe(const WaitFailure& failure, const cluster::Shape& shape, int rank
                   chunk,
                   failure.expected,
                   failure.seen),
+      0};
+}
+
+Error describe_mismatch(int source,
+                        std::uint64_t op,
+                        std::uint64_t hash,
+                        int rank,
+                        std::uint64_t own_op,
+                        std::uint64_t own_hash) {
+  return Error{
+      ErrorCode::kProtocol,
+      ErrorScope::kFatal,
+      fmt::format("rank {} issues operation {} after {:016x} where rank {} issues operation {} "
+                  "after {:016x}; all ranks must issue the same operations on the same handles",
+                  source,
+                  op,
+                  hash,
+                  rank,
+                  own_op,
+                  own_hash),
+      0};
+}
+
+Error describe_too_many_rows(std::uint64_t op, int rank, std::int64_t rows) {
+  return Error{
+      ErrorCode::kProtocol,
+      ErrorScope::kFatal,
+      fmt::format("operation {}: rank {} would receive {} rows; at most {} in one dispatch: send "
+                  "fewer tokens, or spread them over more ranks",
+                  op,
+                  rank,
+                  rows,
+                  std::numeric_limits<std::int32_t>::max()),
       0};
 }
 

@@ -31,4 +31,13 @@ struct WaitFailure {
 /// "operation 12: rank 3 waited 30 s in dispatch_inter_node_recv for chunk 4 of rank 1 (node 0): …"
 [[nodiscard]] Error describe(const WaitFailure& failure, const cluster::Shape& shape, int rank);
 
+/// Two ranks are not at the same operation, or have not issued the same ones before it.
+[[nodiscard]] Error describe_mismatch(int source,
+                                      std::uint64_t op,
+                                      std::uint64_t hash,
+                                      int rank,
+                                      std::uint64_t own_op,
+                                      std::uint64_t own_hash);
+[[nodiscard]] Error describe_too_many_rows(std::uint64_t op, int rank, std::int64_t rows);
+
 }  // namespace shunt::exec

@@ -86,7 +86,7 @@ std::optional<double> smallest_fitting_rate(double gbs) {
 
 std::string ratings_markdown() {
   std::string out =
-      "<!-- Generated from src/logs/ratings.inc: shunt-analyze --ratings. Do not edit. -->\n"
+      "<!-- Generated from src/logs/ratings.inc by SHUNT_WRITE_DOCS=1 test_logs. Do not edit. -->\n"
       "# Ratings\n\n"
       "What `shunt analyze` takes hardware to be able to carry when a log names it and gives no\n"
       "rate. One direction; GB/s is 10^9 bytes per second. Where no usable rate stands, 0.92 of\n"

@@ -51,7 +51,7 @@ struct alignas(64) Posting {
 struct alignas(64) CountEntry {
   std::uint64_t ready = 0;    ///< Number of this count exchange + 1; written last, with release.
   std::uint64_t op = 0;       ///< Sequence number of the dispatch on its Buffer.
-  std::uint64_t hash = 0;     ///< Of the operation's parameters: all ranks must agree.
+  std::uint64_t hash = 0;     ///< Of the operations so far: all ranks must agree.
   std::uint64_t records = 0;  ///< That the source's proxy on this node will receive.
   std::int32_t source = 0;
 };

@@ -61,6 +61,9 @@ class RankLog {
   /// stays and records are counted as dropped: the run itself goes on.
   [[nodiscard]] Status drain(record::Recorder& recorder);
 
+  /// Takes all records of all lanes and forgets them.
+  void discard(record::Recorder& recorder) const;
+
   /// Drains a last time and writes the end block. Nothing may be drained afterwards.
   [[nodiscard]] Status finish(record::Recorder& recorder);
 

@@ -33,6 +33,8 @@ struct RunConfig {
   int rdma_blocks = 0;
   int blocks = 0;
   int iters = 0;
+  /// Records were kept of every so-maniest measured iteration; absent: of all.
+  std::optional<int> recorded_every;
   int warmup = 0;
   std::string variant;                          ///< "v1"
   std::string device;                           ///< "cpu"

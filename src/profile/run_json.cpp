@@ -40,6 +40,7 @@ void fields(Io& io, RunConfig* /*tag*/, T& config) {
   io("rdma_blocks", config.rdma_blocks);
   io("blocks", config.blocks);
   io("iters", config.iters);
+  io("recorded_every", config.recorded_every);
   io("warmup", config.warmup);
   io("variant", config.variant);
   io("device", config.device);

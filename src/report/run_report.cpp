@@ -323,6 +323,7 @@ std::vector<Fact> config_of(const profile::RunInfo& run) {
   number("rdma_blocks", "rdma blocks", config.rdma_blocks);
   number("blocks", "blocks", config.blocks);
   number("iters", "iters", config.iters);
+  if (config.recorded_every) number("recorded_every", "recorded one in", *config.recorded_every);
   number("warmup", "warmup", config.warmup);
   text("variant", "variant", config.variant);
   text("device", "device", config.device);
@@ -392,6 +393,13 @@ void add_notes(const profile::RecordingSummary& recording,
                       link.incomplete_iterations,
                       link.incomplete_iterations == 1 ? "" : "s"));
     }
+  }
+  if (const auto every = recording.run.config.recorded_every) {
+    report.notes.push_back(
+        fmt::format("one in {} of the {} iterations left records: medians and maxima are of those; "
+                    "counters saw all, and are held against the bytes of all",
+                    *every,
+                    recording.run.config.iters));
   }
   if (recording.run.shape.world > 1) {
     report.notes.push_back(

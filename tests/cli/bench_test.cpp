@@ -96,6 +96,14 @@ TEST_F(Bench, RefusesWhatIsNotAllowedInOneLine) {
   expect_refused("--fail-on sometimes", 2, "--fail-on");
   expect_refused("--chunk 0", 2, "at least 1");
   expect_refused("--credits 0 --tokens 8", 2, "at least 1");
+  expect_refused("--qps 257 --tokens 8", 2, "qps 257");
+  expect_refused("--rdma-blocks 1025 --tokens 8", 2, "rdma_blocks 1025");
+  expect_refused("--iters 2000000000", 2, "1 to 1000000000");
+  expect_refused("--tokens 4 --tokens 5", 2, "--tokens is given more than once");
+  expect_refused("--emulate-link", 2, "--emulate-link needs a value (RATE)");
+  for (const char* deadline : {"0", "-1", "nan", "1e30"}) {
+    expect_refused(fmt::format("--deadline={}", deadline), 2, "more than 0, at most 1000000000");
+  }
 }
 
 TEST_F(Bench, RefusesRatesThatAreNone) {
@@ -260,6 +268,23 @@ TEST_F(EmulatedBench, ALargeBatchFillsTheLinkAndTheCounterAgrees) {
   for (const json& counter : rows(report, "counters")) {
     EXPECT_LE(std::abs(counter.at("difference_share").get<double>()), 0.02) << counter.dump();
   }
+}
+
+TEST_F(EmulatedBench, ALongRunKeepsFewRecordsAndStillAccountsForEveryByte) {
+  const std::string out = elsewhere_.file("run");
+  const json report = measured(
+      "--nodes 2 --ranks 2 --emulate-link 1Gbit --tokens 1 --hidden 8 --topk 1 --experts 2 "
+      "--iters 2001 --out " +
+      out);
+  EXPECT_EQ(rows(report, "dispatch_phases").at(0).at("samples"), 2 * 1001);
+  for (const json& counter : rows(report, "counters")) {
+    EXPECT_LE(std::abs(counter.at("difference_share").get<double>()), 0.02) << counter.dump();
+  }
+  EXPECT_THAT(finding_ids(report), Not(Contains("counters-disagree")));
+  const json run = json::parse(testing::slurp(out + "/run.json"));
+  EXPECT_EQ(run.at("config").at("recorded_every"), 2);
+  EXPECT_EQ(run.at("operations").size(), 2U * (2 + 1001));
+  EXPECT_EQ(run.at("operations").at(8).at("op"), 12) << "iteration 2 is the second one kept";
 }
 
 TEST_F(EmulatedBench, ATinyBatchIsToldApartFromAFullLink) {

@@ -3,7 +3,9 @@
 //
 // The programs from outside: statuses, messages, files.
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -54,6 +56,47 @@ void write_run(const std::string& path, bool finish) {
     ASSERT_TRUE(log->finish(recorder));
   } else {
     ASSERT_TRUE(log->drain(recorder));
+  }
+}
+
+/// The words that follow `opening` anywhere in `text`, up to the first that is no part of a name.
+std::set<std::string> names_after(const std::string& text, const std::string& opening) {
+  std::set<std::string> names;
+  for (std::size_t at = 0; (at = text.find(opening, at)) != std::string::npos;) {
+    at += opening.size();
+    std::size_t end = at;
+    while (end < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '-')) {
+      ++end;
+    }
+    names.insert(text.substr(at, end - at));
+  }
+  return names;
+}
+
+TEST(Documentation, EveryOptionOfEveryVerbHasItsRowAndNoOtherHas) {
+  const std::string help = shunt_command("--help").out;
+  const std::size_t list = help.find("Subcommands:\n");
+  ASSERT_NE(list, std::string::npos) << help;
+  const std::set<std::string> verbs = names_after(help.substr(list), "\n  ");
+  EXPECT_TRUE(verbs.count("bench") == 1 && verbs.count("analyze") == 1) << help;
+  for (const std::string& verb : verbs) {
+    if (verb.empty()) continue;
+    // "  --name", "  -h,--help", and the rows "| `--name".
+    const std::string text = shunt_command(verb + " --help").out;
+    std::set<std::string> offered = names_after(text, "\n  --");
+    offered.merge(names_after(text, "\n  -o,--"));
+    const std::string page = testing::slurp(std::string(SHUNT_CLI_DOCS) + "/" + verb + ".md");
+    EXPECT_EQ(names_after(page, "\n| `--"), offered) << "docs/cli/" << verb << ".md";
+    EXPECT_THAT(testing::slurp(std::string(SHUNT_CLI_DOCS) + "/README.md"),
+                HasSubstr("(" + verb + ".md)"));
+    const std::size_t positionals = text.find("Positionals:");
+    if (positionals == std::string::npos) continue;
+    const std::string block = text.substr(positionals, text.find("Options:") - positionals);
+    for (const std::string& name : names_after(block, "\n  ")) {
+      EXPECT_TRUE(name.empty() || page.find("`" + name) != std::string::npos)
+          << verb << " " << name;
+    }
   }
 }
 

@@ -278,6 +278,38 @@ TEST(Contract, DifferentOperationsAreNamed) {
       << status.error().message;
 }
 
+/// Runs `issue` on two handles of the same routing, then one more dispatch.
+Status after_two_handles(const std::function<Status(RankRun&, RankRun&)>& issue) {
+  const WorldCase c = two_by_two(12, 2);
+  return run_world(c, {}, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+    RankRun first(state, c, true);
+    RankRun second(state, c, true);
+    SHUNT_TRY(first.start_dispatch(0));
+    SHUNT_TRY(second.start_dispatch(0));
+    SHUNT_TRY(first.check_dispatch(0));
+    SHUNT_TRY(second.check_dispatch(0));
+    SHUNT_TRY(issue(first, second));
+    RankRun last(state, c, true);
+    return last.round(1);
+  });
+}
+
+TEST(Contract, ACombineOfAnotherHandleIsNoticedByTheNextDispatch) {
+  const auto combine_both = [](RankRun& one, RankRun& other) -> Status {
+    SHUNT_TRY(one.start_combine());
+    return other.start_combine();
+  };
+  const Status alike = after_two_handles(combine_both);
+  EXPECT_TRUE(alike) << alike.error().to_string();
+  const Status swapped = after_two_handles([&](RankRun& first, RankRun& second) {
+    return first.rank == 3 ? combine_both(second, first) : combine_both(first, second);
+  });
+  ASSERT_FALSE(swapped);
+  EXPECT_EQ(swapped.error().code, ErrorCode::kProtocol);
+  EXPECT_NE(swapped.error().message.find("on the same handles"), std::string::npos)
+      << swapped.error().message;
+}
+
 TEST(Contract, WrongArgumentsAreNamed) {
   const auto refused = [](const std::function<void(BufferOptions&)>& spoil, const char* text) {
     const Status status = bootstrap::run_threads(1, kDeadline_ns, [&](bootstrap::World& world) {
@@ -294,6 +326,7 @@ TEST(Contract, WrongArgumentsAreNamed) {
   refused([](BufferOptions& o) { o.topk = 0; }, "topk 0");
   refused([](BufferOptions& o) { o.ranks_per_node = 3; }, "1 ranks do not divide into nodes of 3");
   refused([](BufferOptions& o) { o.credits = 0; }, "credits 0");
+  refused([](BufferOptions& o) { o.max_tokens = 3'000'000'000; }, "0 to 2147483647");
   // A put's size has 32 bits.
   refused(
       [](BufferOptions& o) {

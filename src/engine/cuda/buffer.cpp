@@ -273,15 +273,10 @@ Error Buffer::describe_device_failure(FailureRecord::Kind kind) const {
     case FailureRecord::kExpired:
       return exec::describe(f.wait, shape(), rank());
     case FailureRecord::kMismatch:
-      return protocol(fmt::format(
-          "rank {} issues operation {} with parameters {:016x} where rank {} issues operation {} "
-          "with {:016x}; all ranks must issue the same operations",
-          f.source,
-          f.other_op,
-          f.hash,
-          rank(),
-          f.wait.op,
-          f.own_hash));
+      return exec::describe_mismatch(f.source, f.other_op, f.hash, rank(), f.wait.op, f.own_hash);
+    case FailureRecord::kRows:
+      return exec::describe_too_many_rows(
+          f.wait.op, f.source, static_cast<std::int64_t>(f.other_op));
     case FailureRecord::kChunk:
       return protocol(fmt::format(
           "rank {} got chunk {} of operation {} from rank {} in {} where chunk {} of operation {} "

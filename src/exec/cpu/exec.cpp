@@ -69,18 +69,11 @@ void CpuExec::fail_mismatch(int source,
                             std::uint64_t op,
                             std::uint64_t hash,
                             std::uint64_t own_hash) {
-  context_.on_failure(
-      Error{ErrorCode::kProtocol,
-            ErrorScope::kFatal,
-            fmt::format("rank {} issues operation {} with parameters {:016x} where rank {} issues "
-                        "operation {} with {:016x}; all ranks must issue the same operations",
-                        source,
-                        op,
-                        hash,
-                        context_.rank.rank,
-                        op_,
-                        own_hash),
-            0});
+  context_.on_failure(describe_mismatch(source, op, hash, context_.rank.rank, op_, own_hash));
+}
+
+void CpuExec::fail_rows(int target, std::int64_t rows) {
+  context_.on_failure(describe_too_many_rows(op_, target, rows));
 }
 
 void CpuExec::fail_chunk(const WaitSite& site, std::uint64_t op, int chunk) {

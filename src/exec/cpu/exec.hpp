@@ -149,6 +149,7 @@ class CpuExec {
 
   /// The operation cannot go on: what a rank sent does not belong to this operation.
   void fail_mismatch(int source, std::uint64_t op, std::uint64_t hash, std::uint64_t own_hash);
+  void fail_rows(int target, std::int64_t rows);
   void fail_chunk(const WaitSite& site, std::uint64_t op, int chunk);
   [[nodiscard]] bool failed() const { return context_.failure->failed(); }
   [[nodiscard]] std::uint64_t op() const { return op_; }

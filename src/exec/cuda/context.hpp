@@ -17,13 +17,13 @@ namespace shunt::exec::cuda {
 /// In pinned host memory, mapped into the device. The first failing lane of a rank fills it; `kind`
 /// last, with release.
 struct FailureRecord {
-  enum Kind : std::uint64_t { kNone = 0, kExpired = 1, kMismatch = 2, kChunk = 3 };
+  enum Kind : std::uint64_t { kNone = 0, kExpired = 1, kMismatch = 2, kChunk = 3, kRows = 4 };
   std::uint64_t kind = kNone;
   std::uint64_t aborted_by = 0;  ///< This rank's abort word, if it has seen one.
   WaitFailure wait;
   std::int32_t source = -1;  ///< kMismatch, kChunk: who sent what does not belong here.
   std::int32_t chunk = -1;
-  std::uint64_t other_op = 0;
+  std::uint64_t other_op = 0;  ///< kRows: the rows that `source` would receive.
   std::uint64_t hash = 0;
   std::uint64_t own_hash = 0;
 };

@@ -189,6 +189,14 @@ class CudaExec {
     record.wait.op = op_;
     publish(FailureRecord::kMismatch);
   }
+  __device__ void fail_rows(int target, std::int64_t rows) {
+    if (!claim()) return;
+    FailureRecord& record = *context_.failure;
+    record.source = target;
+    record.other_op = static_cast<std::uint64_t>(rows);
+    record.wait.op = op_;
+    publish(FailureRecord::kRows);
+  }
   __device__ void fail_chunk(const WaitSite& site, std::uint64_t op, int chunk) {
     if (!claim()) return;
     FailureRecord& record = *context_.failure;
