@@ -182,6 +182,7 @@ class LockstepExec {
   void fail_mismatch(int source, std::uint64_t op, std::uint64_t hash, std::uint64_t own_hash) {
     inner_.fail_mismatch(source, op, hash, own_hash);
   }
+  void fail_rows(int target, std::int64_t rows) { inner_.fail_rows(target, rows); }
   void fail_chunk(const exec::WaitSite& site, std::uint64_t op, int chunk) {
     inner_.fail_chunk(site, op, chunk);
   }
