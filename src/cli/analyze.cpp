@@ -87,6 +87,26 @@ std::vector<std::string> files_under(const fs::path& directory) {
   return out;
 }
 
+/// Names what was read and the first line that nobody understood.
+Unexpected nothing_known(const logs::Evidence& evidence) {
+  const std::string what = evidence.files.size() == 1
+                               ? fmt::format("'{}'", evidence.files.front().name)
+                               : fmt::format("{} files", evidence.files.size());
+  std::string first;
+  if (!evidence.unread.empty()) {
+    const logs::Source& source = evidence.unread.front().source;
+    first = fmt::format("; the first of {} lines not understood, line {}: {}",
+                        evidence.unread.size(),
+                        source.line,
+                        source.text.substr(0, 80));
+  }
+  return fail(ErrorCode::kCorrupt,
+              ErrorScope::kUsage,
+              "nothing in {} is a log, table, matrix, counter or trace that shunt knows{}",
+              what,
+              first.empty() ? " (no text in it)" : first);
+}
+
 Result<report::Report> analyze_logs(const std::vector<std::string>& paths,
                                     const AnalyzeOptions& options) {
   logs::Evidence evidence;
@@ -107,7 +127,11 @@ Result<report::Report> analyze_logs(const std::vector<std::string>& paths,
     if (!document) return Unexpected(document.error());
     logs::gather(*document, evidence);
   }
-  return report::build_foreign_report(evidence);
+  report::Report report = report::build_foreign_report(evidence);
+  if (evidence.empty() && evidence.config.empty() && report.findings.empty()) {
+    return nothing_known(evidence);
+  }
+  return report;
 }
 
 /// What all inputs gave: each run directory by itself, all other files together.

@@ -11,7 +11,9 @@
 #include <memory>
 #include <string>
 
+#include "base/file.hpp"
 #include "cli/analyze.hpp"
+#include "cli/run_analysis.hpp"
 #include "cli/verbs.hpp"
 #include "report/json.hpp"
 #include "report/markdown.hpp"
@@ -25,12 +27,22 @@ struct CompareOptions {
   std::string after;
   std::vector<std::string> set;
   double threshold = 5;
+  std::string output;
+  std::string html;
   bool json = false;
   bool markdown = false;
   bool fail = false;
 };
 
 Exit run_compare(const CompareOptions& options) {
+  if (options.json && options.markdown) {
+    complain("--json and --md exclude each other");
+    return Exit::kUsage;
+  }
+  if (options.before == "-" && options.after == "-") {
+    complain("standard input can be one side only");
+    return Exit::kUsage;
+  }
   const auto before = analyze_input(options.before, options.set);
   if (!before) return complain(before.error());
   const auto after = analyze_input(options.after, options.set);
@@ -44,10 +56,19 @@ Exit run_compare(const CompareOptions& options) {
     text = report::render_markdown(report);
   } else {
     report::TextOptions how;
-    how.colour = report::wants_colour(STDOUT_FILENO);
+    how.colour = options.output.empty() && report::wants_colour(STDOUT_FILENO);
     text = report::render_text(report, how);
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!options.html.empty()) {
+    const report::PagePart part{&report, "", ""};
+    const auto written = write_page(options.html, {&part, 1}, "compare");
+    if (!written) return complain(written.error());
+  }
+  if (options.output.empty()) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else if (const auto written = write_file(options.output, text); !written) {
+    return complain(written.error());
+  }
   const bool worse = report::has_finding(report, verdict::Severity::kWarning);
   return options.fail && worse ? Exit::kFindings : Exit::kDone;
 }
@@ -70,6 +91,11 @@ void add_compare(Program& program) {
       ->capture_default_str();
   verb.add_flag("--json", options->json, "JSON, schema shunt.report/1");
   verb.add_flag("--md", options->markdown, "Markdown, to paste into an issue");
+  verb.add_option(
+          "--html", options->html, "Also write all of it as one page, to look at or to show")
+      ->type_name("FILE");
+  verb.add_option("-o,--output", options->output, "Write to FILE instead of standard output")
+      ->type_name("FILE");
   verb.add_flag("--fail-on-worse", options->fail, "Exit with 1 if something became worse");
 }
 

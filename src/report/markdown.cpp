@@ -84,8 +84,10 @@ void write_finding(const verdict::Finding& finding, std::string& out) {
 }  // namespace
 
 std::string render_markdown(const Report& report) {
-  std::string out =
-      fmt::format("### shunt analyze: {}\n\n{}\n", escaped(report.title), escaped(report.headline));
+  std::string out = fmt::format("### shunt {}: {}\n\n{}\n",
+                                report.kind == "comparison" ? "compare" : "analyze",
+                                escaped(report.title),
+                                escaped(report.headline));
   if (!report.findings.empty()) out += "\n#### Findings\n\n";
   for (const auto& finding : report.findings) write_finding(finding, out);
   for (const Matrix& matrix : report.matrices) {

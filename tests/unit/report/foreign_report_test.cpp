@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "logs/reader.hpp"
-#include "report/compare.hpp"
 #include "report/json.hpp"
 #include "report/markdown.hpp"
 #include "report/text.hpp"
@@ -24,9 +23,6 @@ Report report_of(std::string_view text) {
 constexpr std::string_view kGood =
     "[tuning] Best dispatch (BF16): SMs 24, NVL chunk 20, RDMA chunk 24: 60.00 GB/s (RDMA), 196.20 "
     "GB/s (NVL)\nNIC 400 Gb/s\nsomething else <b> | pipe\n";
-constexpr std::string_view kBad =
-    "[tuning] Best dispatch (BF16): SMs 24, NVL chunk 20, RDMA chunk 24: 30.00 GB/s (RDMA), 98.10 "
-    "GB/s (NVL)\nNIC 400 Gb/s\n";
 
 TEST(ForeignReport, TextNamesVerdictFiguresAndWhatWasNotUnderstood) {
   const std::string text = render_text(report_of(kGood), {});
@@ -60,27 +56,6 @@ TEST(ForeignReport, JsonHasTheFindings) {
 TEST(ForeignReport, NothingRecognisedIsSaid) {
   const Report report = report_of("hello\n");
   EXPECT_NE(report.headline.find("Nothing in the input"), std::string::npos);
-  EXPECT_TRUE(report.tables.empty());
-}
-
-TEST(Compare, AHalvedRateIsWorseAndItsReverseIsNot) {
-  const Report worse = compare(report_of(kGood), report_of(kBad), 0.05);
-  ASSERT_FALSE(worse.findings.empty());
-  EXPECT_EQ(worse.findings.front().id, "runs-differ");
-  EXPECT_TRUE(has_finding(worse, verdict::Severity::kWarning));
-  const Report better = compare(report_of(kBad), report_of(kGood), 0.05);
-  EXPECT_FALSE(has_finding(better, verdict::Severity::kWarning));
-  EXPECT_FALSE(better.tables.empty());
-}
-
-TEST(Compare, TheSameInputTwiceChangesNothing) {
-  const Report same = compare(report_of(kGood), report_of(kGood), 0.05);
-  EXPECT_TRUE(same.findings.empty());
-  EXPECT_TRUE(same.tables.empty());
-}
-
-TEST(Compare, ChangesBelowTheThresholdAreLeftOut) {
-  const Report report = compare(report_of(kGood), report_of(kBad), 0.9);
   EXPECT_TRUE(report.tables.empty());
 }
 
