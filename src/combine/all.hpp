@@ -70,6 +70,7 @@ SHUNT_DEVICE void release_partials(Exec& exec, const CombineArgs& args, std::int
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool sum_token(Exec& exec,
                                           const CombineArgs& args,
+                                          const exec::RowTarget* targets,
                                           std::int64_t token,
                                           exec::SumTerm* terms,
                                           const exec::RowShare& share) {
@@ -82,8 +83,8 @@ template <exec::Executor Exec>
     if (copy.node == rank.node) {
       used += add_node_rows(exec,
                             args,
+                            targets,
                             args.own_rows + static_cast<std::int64_t>(copy.record) * args.fanout,
-                            args.maps.row_base + rank.node * rank.shape.ranks_per_node,
                             slice.begin,
                             terms + used);
     } else if (!add_partial(exec, args, copy, slice.begin, terms + used++)) {
@@ -99,13 +100,20 @@ template <exec::Executor Exec>
   return true;
 }
 
+/// First row of this rank's own tokens in each rank of its node.
+[[nodiscard]] SHUNT_HOST_DEVICE inline const std::int32_t* own_rows_base(const exec::RankView& rank,
+                                                                         const CombineArgs& args) {
+  return args.maps.row_base + rank.node * rank.shape.ranks_per_node;
+}
+
 /// Whether any partial of the token comes from another node.
 [[nodiscard]] SHUNT_HOST_DEVICE inline bool has_remote(const CombineArgs& args,
-                                                       int own_node,
+                                                       const exec::RankView& rank,
                                                        std::int64_t token) {
+  if (rank.peers() == 0) return false;
   const std::int64_t begin = args.copies_begin[token];
   const std::int64_t end = args.copies_begin[token + 1];
-  return end - begin > 1 || (end - begin == 1 && args.copies[begin].node != own_node);
+  return end - begin > 1 || (end - begin == 1 && args.copies[begin].node != rank.node);
 }
 
 /// The receive role of combine.
@@ -116,6 +124,8 @@ SHUNT_DEVICE void combine_all(Exec& exec, const CombineArgs& args) {
   if (!shunt::exec::enter_operation(exec, kAll)) return;
   exec::SpanScope phase(exec, {kAll, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
   if (!dispatch::await_postings(exec, rank.layout.combine_postings, kAll)) return;
+  const exec::RowTarget* targets = dispatch::resolve_targets(
+      exec, rank.layout.combine_postings, own_rows_base(rank, args), args.targets.receive);
   exec::SumTerm* terms = my_terms(exec, args, Region::kAll);
   bool summed = true;
   std::uint64_t stored = 0;
@@ -123,8 +133,8 @@ SHUNT_DEVICE void combine_all(Exec& exec, const CombineArgs& args) {
   for (std::int64_t t = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
        t < args.tokens;
        t += stride) {
-    if (!has_remote(args, rank.node, t)) continue;
-    summed = sum_token(exec, args, t, terms, {});
+    if (!has_remote(args, rank, t)) continue;
+    summed = sum_token(exec, args, targets, t, terms, {});
     if (!summed) break;
     exec.warp_sync();
     if (exec.warp_leader()) release_partials(exec, args, t);

@@ -39,10 +39,11 @@ struct CombineArgs {
   std::uint32_t* pending = nullptr;      ///< [chunks]: tokens that still need a landed chunk;
                                          ///< returns to its start value by itself.
   std::int32_t* send_scratch = nullptr;  ///< [send blocks][peers].
-  exec::SumTerm* terms = nullptr;        ///< [role blocks][warps][max_terms], scratch; intra role,
-                                         ///< send role and receive role one region each.
-  std::uint64_t terms_region = 0;        ///< Terms of one role's region.
-  int max_terms = 1;                     ///< nodes + fanout.
+  dispatch::RoleTargets targets;
+  exec::SumTerm* terms = nullptr;  ///< [role blocks][warps][max_terms], scratch; intra role,
+                                   ///< send role and receive role one region each.
+  std::uint64_t terms_region = 0;  ///< Terms of one role's region.
+  int max_terms = 1;               ///< nodes + fanout.
 };
 static_assert(std::is_trivially_copyable_v<CombineArgs>);
 

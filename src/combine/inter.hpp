@@ -24,8 +24,12 @@ inline constexpr int kCombineKind = static_cast<int>(fabric::SignalKind::kCombin
 /// Sums the rows of one chunk into its staging slot; returns the bytes to put. Whole block; ends
 /// with a meeting.
 template <exec::Executor Exec>
-SHUNT_DEVICE std::uint32_t reduce_chunk(
-    Exec& exec, const CombineArgs& args, int peer, std::int64_t chunk, std::byte* slot) {
+SHUNT_DEVICE std::uint32_t reduce_chunk(Exec& exec,
+                                        const CombineArgs& args,
+                                        const exec::RowTarget* targets,
+                                        int peer,
+                                        std::int64_t chunk,
+                                        std::byte* slot) {
   const exec::RankView& rank = exec.rank();
   const std::int32_t records = records_in(args.maps.records_from[peer], chunk, args.chunk_tokens);
   const auto bytes = static_cast<std::uint32_t>(
@@ -45,7 +49,7 @@ SHUNT_DEVICE std::uint32_t reduce_chunk(
                        static_cast<int>(chunk)},
                       record::SpanKind::kReduce);
   for (std::int32_t i = exec.warp(); i < records; i += exec.warps()) {
-    const int count = add_node_rows(exec, args, refs + i * args.fanout, nullptr, 0, terms);
+    const int count = add_node_rows(exec, args, targets, refs + i * args.fanout, 0, terms);
     exec.sum(slot + sizeof(ChunkHeader) + static_cast<std::uint64_t>(i) * args.wire_stride,
              {terms, static_cast<std::size_t>(count)},
              args.hidden,
@@ -65,6 +69,8 @@ SHUNT_DEVICE void combine_inter(Exec& exec, const CombineArgs& args) {
   exec::SpanScope phase(
       exec, {kInter, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
   if (!dispatch::await_postings(exec, rank.layout.combine_postings, kInter)) return;
+  const exec::RowTarget* targets =
+      dispatch::resolve_targets(exec, rank.layout.combine_postings, nullptr, args.targets.send);
   const auto sequence_of = [&](int peer, std::int64_t chunk) {
     return rank.sent[kCombineKind][peer] + static_cast<std::uint64_t>(chunk);
   };
@@ -86,8 +92,8 @@ SHUNT_DEVICE void combine_inter(Exec& exec, const CombineArgs& args) {
       },
       [&](int peer, std::int64_t chunk) {
         const std::uint64_t sequence = sequence_of(peer, chunk);
-        const std::uint32_t bytes =
-            reduce_chunk(exec, args, peer, chunk, rank.staging_slot(kCombineKind, peer, sequence));
+        const std::uint32_t bytes = reduce_chunk(
+            exec, args, targets, peer, chunk, rank.staging_slot(kCombineKind, peer, sequence));
         phase.add_bytes(bytes);
         if (exec.block_leader()) {
           shunt::exec::post_slot(exec, kCombineKind, peer, sequence, bytes, site_of(peer, chunk));

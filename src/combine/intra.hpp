@@ -57,14 +57,15 @@ SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
     const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
     exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
     exec::SpanScope sum(exec, site, record::SpanKind::kReduce);
+    const exec::RowTarget* targets = dispatch::resolve_targets(
+        exec, rank.layout.combine_postings, own_rows_base(rank, args), args.targets.intra);
     exec::SumTerm* terms = my_terms(exec, args, Region::kIntra);
-    const exec::RowShare share = exec::share_rows(exec);
-    for (std::int64_t t = share.first; t < args.tokens; t += share.stride) {
-      if (has_remote(args, rank.node, t)) continue;
-      summed = sum_token(exec, args, t, terms, share);
-      if (!summed) break;
-      sum.add_bytes(args.hidden * size_of(args.types.output));
-    }
+    summed = exec::for_my_rows(exec, args.tokens, [&](std::int64_t t, const exec::RowShare& share) {
+      if (has_remote(args, rank, t)) return true;
+      if (!sum_token(exec, args, targets, t, terms, share)) return false;
+      if (share.slice == 0) sum.add_bytes(args.hidden * size_of(args.types.output));
+      return true;
+    });
   }
   if (!exec.block_agree(summed) || !exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
   if (!combine_release(exec, args)) return false;

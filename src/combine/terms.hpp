@@ -27,23 +27,33 @@ template <exec::Executor Exec>
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE int add_node_rows(Exec& exec,
                                              const CombineArgs& args,
+                                             const exec::RowTarget* targets,
                                              const plan::RowRef* refs,
-                                             const std::int32_t* base,
                                              std::uint64_t first,
                                              exec::SumTerm* terms) {
-  const exec::RankView& rank = exec.rank();
-  const auto* postings = rank.at<memory::Posting>(rank.local, rank.layout.combine_postings);
   const std::uint64_t row_bytes = args.hidden * size_of(args.row_type);
   int used = 0;
-  for (int i = 0; i < args.fanout && refs[i].local >= 0; ++i) {
-    const int local = refs[i].local;
-    const auto row = static_cast<std::uint64_t>(refs[i].row + (base != nullptr ? base[local] : 0));
-    if (row >= postings[local].capacity_rows) continue;
-    const std::byte* data = rank.windows[local] + postings[local].rows_offset + row * row_bytes +
-                            first * size_of(args.row_type);
-    if (exec.warp_leader()) terms[used] = {data, args.row_type, false};
-    ++used;
+  bool more = true;
+  for (int begin = 0; more && begin < args.fanout; begin += exec.lanes()) {
+    const int i = begin + exec.lane();
+    const plan::RowRef ref = i < args.fanout ? refs[i] : plan::RowRef{};
+    std::uint64_t row = 0;
+    bool present = ref.local >= 0;
+    more = exec.warp_agree(present || i >= args.fanout);
+    if (present) {
+      row = static_cast<std::uint64_t>(ref.row + targets[ref.local].first_row);
+      present = row < targets[ref.local].capacity;
+    }
+    const exec::Packed packed = exec.warp_pack(present);
+    if (present) {
+      terms[used + packed.before] = {
+          targets[ref.local].rows + row * row_bytes + first * size_of(args.row_type),
+          args.row_type,
+          false};
+    }
+    used += packed.all;
   }
+  exec.warp_sync();
   if (used > 0 && exec.warp_leader()) terms[used - 1].ends_partial = true;
   return used;
 }

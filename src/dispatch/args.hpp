@@ -8,6 +8,7 @@
 
 #include "base/host_device.hpp"
 #include "exec/rank_view.hpp"
+#include "exec/targets.hpp"
 #include "plan/plan.hpp"
 #include "traffic/record_layout.hpp"
 
@@ -50,6 +51,13 @@ struct HandleMaps {
   }
 };
 
+/// Scratch of the roles, [role blocks][ranks_per_node] each.
+struct RoleTargets {
+  exec::RowTarget* intra = nullptr;
+  exec::RowTarget* send = nullptr;  ///< Combine's.
+  exec::RowTarget* receive = nullptr;
+};
+
 /// One dispatch as the blocks of one rank see it.
 struct DispatchArgs {
   traffic::RecordLayout layout;
@@ -77,6 +85,7 @@ struct DispatchArgs {
   HandleMaps maps;
   std::int32_t* send_scratch = nullptr;     ///< [send blocks][peers].
   std::int32_t* receive_scratch = nullptr;  ///< [receive blocks][peers].
+  RoleTargets targets;
 };
 static_assert(std::is_trivially_copyable_v<DispatchArgs>);
 

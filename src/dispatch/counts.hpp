@@ -168,25 +168,36 @@ template <exec::Executor Exec>
   return true;
 }
 
+/// Waits until the maps hold row bases and chunk counts; a replay has them from the start. Whole
+/// block.
+template <exec::Executor Exec>
+[[nodiscard]] SHUNT_DEVICE bool await_bases(Exec& exec,
+                                            const DispatchArgs& args,
+                                            record::Phase phase) {
+  if (args.cached) return true;
+  const exec::RankView& rank = exec.rank();
+  return shunt::exec::block_wait(exec,
+                                 rank.word(exec::Word::kBasesReady),
+                                 args.op + 1,
+                                 {phase, record::WaitReason::kCounts, rank.rank, -1});
+}
+
 /// The whole phase; on return bases are published to the other blocks of this rank.
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool count_exchange(Exec& exec, const DispatchArgs& args) {
+  if (args.cached) return true;
   const exec::RankView& rank = exec.rank();
-  if (!args.cached) {
-    const exec::SpanScope phase(exec,
-                                {record::Phase::kCountExchange, record::WaitReason::kNone, -1, -1},
-                                record::SpanKind::kPhase);
-    memory::CountEntry own;
-    own.op = args.op;
-    own.hash = args.hash;
-    own.source = rank.rank;
-    publish_counts(exec, args, own, args.rows_to_rank + rank.shape.rank_of(rank.node, 0));
-    if (!send_counts(exec, args)) return false;
-    if (exec.warp_leader()) exec.signal_self(rank.word(exec::Word::kCountsSent), args.op + 1);
-    if (!forward_counts(exec, args) || !derive_bases(exec, args)) {
-      return false;
-    }
-  }
+  const exec::SpanScope phase(exec,
+                              {record::Phase::kCountExchange, record::WaitReason::kNone, -1, -1},
+                              record::SpanKind::kPhase);
+  memory::CountEntry own;
+  own.op = args.op;
+  own.hash = args.hash;
+  own.source = rank.rank;
+  publish_counts(exec, args, own, args.rows_to_rank + rank.shape.rank_of(rank.node, 0));
+  if (!send_counts(exec, args)) return false;
+  if (exec.warp_leader()) exec.signal_self(rank.word(exec::Word::kCountsSent), args.op + 1);
+  if (!forward_counts(exec, args) || !derive_bases(exec, args)) return false;
   exec.warp_sync();
   if (exec.warp_leader()) exec.signal_self(rank.word(exec::Word::kBasesReady), args.op + 1);
   return true;

@@ -18,26 +18,28 @@ template <exec::Executor Exec>
   constexpr auto kIntra = record::Phase::kDispatchIntra;
   const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
   const exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
-  if (!shunt::exec::block_wait(exec,
-                               rank.word(exec::Word::kBasesReady),
-                               args.op + 1,
-                               {kIntra, record::WaitReason::kCounts, rank.rank, -1}) ||
+  if (!await_bases(exec, args, kIntra) ||
       !await_postings(exec, rank.layout.dispatch_postings, kIntra)) {
     return false;
   }
-  const std::int32_t* base = args.maps.row_base + rank.node * rank.shape.ranks_per_node;
+  const exec::RowTarget* targets =
+      resolve_targets(exec,
+                      rank.layout.dispatch_postings,
+                      args.maps.row_base + rank.node * rank.shape.ranks_per_node,
+                      args.targets.intra);
   const auto topk = static_cast<std::int64_t>(args.layout.topk);
   exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
-  const exec::RowShare share = exec::share_rows(exec);
-  for (std::int64_t i = share.first; i < args.own_count; i += share.stride) {
+  (void)exec::for_my_rows(exec, args.own_count, [&](std::int64_t i, const exec::RowShare& share) {
     const std::int32_t token = args.own_tokens[i];
     const RecordView record{
         args.rows + static_cast<std::uint64_t>(token) * args.layout.hidden_bytes,
         args.ids + token * topk,
         args.layout.has_weights ? args.weights + token * topk : nullptr,
         {rank.rank, token}};
-    copy.add_bytes(store_record(exec, args, args.own_rows + i * args.fanout, base, record, share));
-  }
+    copy.add_bytes(
+        store_record(exec, args, targets, args.own_rows + i * args.fanout, record, share));
+    return true;
+  });
   exec.block_sync();
   return true;
 }

@@ -89,8 +89,12 @@ SHUNT_DEVICE void resolve_rows(Exec& exec,
 
 /// Forwards one landed chunk. Whole block.
 template <exec::Executor Exec>
-[[nodiscard]] SHUNT_DEVICE bool forward_chunk(
-    Exec& exec, const DispatchArgs& args, int peer, std::int64_t chunk, std::uint64_t sequence) {
+[[nodiscard]] SHUNT_DEVICE bool forward_chunk(Exec& exec,
+                                              const DispatchArgs& args,
+                                              const exec::RowTarget* targets,
+                                              int peer,
+                                              std::int64_t chunk,
+                                              std::uint64_t sequence) {
   const exec::RankView& rank = exec.rank();
   const int source = rank.rail_rank(peer);
   const exec::WaitSite site{record::Phase::kDispatchInterNodeRecv,
@@ -122,7 +126,7 @@ template <exec::Executor Exec>
                                 ? view.weights + at * static_cast<std::uint64_t>(args.layout.topk)
                                 : nullptr,
                             {source, view.tokens[i]}};
-    copy.add_bytes(store_record(exec, args, refs + i * args.fanout, nullptr, record, {}));
+    copy.add_bytes(store_record(exec, args, targets, refs + i * args.fanout, record, {}));
   }
   exec.block_sync();
   if (exec.block_leader()) shunt::exec::release_slot(exec, kDispatchKind, peer, sequence);
@@ -135,12 +139,13 @@ SHUNT_DEVICE void dispatch_receive(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kRecv = record::Phase::kDispatchInterNodeRecv;
   if (!shunt::exec::enter_operation(exec, kRecv)) return;
-  const exec::WaitSite start{kRecv, record::WaitReason::kCounts, rank.rank, -1};
   exec::SpanScope phase(exec, {kRecv, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
-  if (!shunt::exec::block_wait(exec, rank.word(exec::Word::kBasesReady), args.op + 1, start)) {
+  if (!await_bases(exec, args, kRecv) ||
+      !await_postings(exec, rank.layout.dispatch_postings, kRecv)) {
     return;
   }
-  if (!await_postings(exec, rank.layout.dispatch_postings, kRecv)) return;
+  const exec::RowTarget* targets =
+      resolve_targets(exec, rank.layout.dispatch_postings, nullptr, args.targets.receive);
   const int peers = rank.peers();
   const auto sequence_of = [&](int peer, std::int64_t chunk) {
     return rank.received[kDispatchKind][peer] + static_cast<std::uint64_t>(chunk);
@@ -163,7 +168,7 @@ SHUNT_DEVICE void dispatch_receive(Exec& exec, const DispatchArgs& args) {
             {kRecv, record::WaitReason::kArrival, rank.rail_rank(peer), static_cast<int>(chunk)}};
       },
       [&](int peer, std::int64_t chunk) {
-        return forward_chunk(exec, args, peer, chunk, sequence_of(peer, chunk));
+        return forward_chunk(exec, args, targets, peer, chunk, sequence_of(peer, chunk));
       });
   if (!all) return;
   if (!exec.last_to_arrive(exec::Word::kReceiveArrivals)) return;

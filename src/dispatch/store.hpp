@@ -7,6 +7,7 @@
 
 #include "dispatch/args.hpp"
 #include "exec/phase.hpp"
+#include "exec/targets.hpp"
 
 namespace shunt::dispatch {
 
@@ -60,65 +61,114 @@ SHUNT_DEVICE void publish_posting(Exec& exec, std::size_t postings, const memory
   }
 }
 
-/// Writes ids (local to the receiving rank, −1 elsewhere), weights and source beside a row.
+/// Turns the postings of the node peers into addresses. `base`: first row of this rank's own tokens
+/// in each rank, null where rows are absolute. `memory`: the calling role's scratch, args.targets.
+/// After await_postings; whole block.
+template <exec::Executor Exec>
+[[nodiscard]] SHUNT_DEVICE const exec::RowTarget* resolve_targets(Exec& exec,
+                                                                  std::size_t postings,
+                                                                  const std::int32_t* base,
+                                                                  exec::RowTarget* memory) {
+  const exec::RankView& rank = exec.rank();
+  const int locals = rank.shape.ranks_per_node;
+  const auto* table = rank.template at<memory::Posting>(rank.local, postings);
+  exec::RowTarget* targets =
+      exec.target_table(memory + static_cast<std::ptrdiff_t>(exec.block()) * locals);
+  if (exec.warp() == 0) {
+    for (int l = exec.lane(); l < locals; l += exec.lanes()) {
+      std::byte* heap = rank.windows[l];
+      const auto array = [&](std::uint64_t offset) {
+        return offset == kNoOffset ? nullptr : heap + offset;
+      };
+      targets[l] = {array(table[l].rows_offset),
+                    reinterpret_cast<std::int32_t*>(array(table[l].ids_offset)),
+                    reinterpret_cast<float*>(array(table[l].weights_offset)),
+                    array(table[l].sources_offset),
+                    table[l].capacity_rows,
+                    base != nullptr ? base[l] : 0};
+    }
+  }
+  exec.block_sync();
+  return targets;
+}
+
+/// Writes ids (local to the receiving rank, −1 elsewhere), weights and source beside the rows of a
+/// batch. One warp.
 template <exec::Executor Exec>
 SHUNT_DEVICE void store_metadata(Exec& exec,
                                  const DispatchArgs& args,
-                                 const memory::Posting& posting,
-                                 int local,
-                                 std::uint64_t row,
+                                 const exec::RowTarget* targets,
+                                 const exec::RowBatch& batch,
+                                 int rows,
                                  const RecordView& record) {
   const exec::RankView& rank = exec.rank();
-  std::byte* heap = rank.windows[local];
-  const int topk = args.layout.topk;
-  const std::int32_t first = rank.shape.rank_of(rank.node, local) * args.experts_per_rank;
-  const bool with_weights = record.weights != nullptr && posting.weights_offset != kNoOffset;
-  auto* ids = reinterpret_cast<std::int32_t*>(heap + posting.ids_offset) + row * topk;
-  auto* weights = reinterpret_cast<float*>(heap + posting.weights_offset) + row * topk;
-  for (int k = exec.lane(); k < topk; k += exec.lanes()) {
-    const std::int32_t id = record.ids[k] - first;
-    const bool mine = record.ids[k] >= 0 && id >= 0 && id < args.experts_per_rank;
-    if (posting.ids_offset != kNoOffset) ids[k] = mine ? id : -1;
-    if (with_weights) weights[k] = mine ? record.weights[k] : 0.0F;
+  const auto topk = static_cast<std::uint64_t>(args.layout.topk);
+  const int first_rank = rank.shape.rank_of(rank.node, 0);
+  for (int k = exec.lane(); k < args.layout.topk; k += exec.lanes()) {
+    const std::int32_t id = record.ids[k];
+    const bool weighted = record.weights != nullptr;
+    const float weight = weighted ? record.weights[k] : 0.0F;
+    for (int i = 0; i < rows; ++i) {
+      const exec::RowTarget& target = targets[batch.local[i]];
+      const std::int32_t own = id - (first_rank + batch.local[i]) * args.experts_per_rank;
+      const bool mine = id >= 0 && own >= 0 && own < args.experts_per_rank;
+      const std::uint64_t at = batch.row[i] * topk + static_cast<std::uint64_t>(k);
+      if (target.ids != nullptr) target.ids[at] = mine ? own : -1;
+      if (weighted && target.weights != nullptr) target.weights[at] = mine ? weight : 0.0F;
+    }
   }
-  if (posting.sources_offset != kNoOffset && exec.warp_leader()) {
-    reinterpret_cast<RowSource*>(heap + posting.sources_offset)[row] = record.source;
+  for (int i = exec.lane(); i < rows; i += exec.lanes()) {
+    std::byte* sources = targets[batch.local[i]].sources;
+    if (sources != nullptr) reinterpret_cast<RowSource*>(sources)[batch.row[i]] = record.source;
   }
 }
 
-/// Stores one record into `count` rows (a −1 local ends the list early), reading the row once.
-/// Rows at or beyond a posted capacity are left out. One warp, its slice of the row; the first
-/// slice brings ids, weights and source. Returns the bytes stored.
+/// Stores one record into its rows (at most args.fanout; a −1 local ends the list early), reading
+/// the row once. Rows at or beyond a posted capacity are left out. One warp, its slice of the row;
+/// the first slice brings ids, weights and source. Returns the bytes stored.
 template <exec::Executor Exec>
 SHUNT_DEVICE std::uint64_t store_record(Exec& exec,
                                         const DispatchArgs& args,
+                                        const exec::RowTarget* targets,
                                         const plan::RowRef* refs,
-                                        const std::int32_t* base,
                                         const RecordView& record,
                                         const exec::RowShare& share) {
-  constexpr int kBatch = 16;
-  const exec::RankView& rank = exec.rank();
-  const auto* postings = rank.at<memory::Posting>(rank.local, rank.layout.dispatch_postings);
   const std::uint64_t row_bytes = args.layout.hidden_bytes;
   // Whole accesses of a warp: 32 lanes of 16 bytes.
   const exec::Slice slice = exec::slice_of(share, row_bytes, 512);
-  std::byte* targets[kBatch];
+  exec::RowBatch local;
+  exec::RowBatch& batch = exec.row_batch(local);
   std::uint64_t stored = 0;
-  for (int first = 0; first < args.fanout; first += kBatch) {
-    int used = 0;
-    for (int i = first; i < args.fanout && i < first + kBatch; ++i) {
-      if (refs[i].local < 0) break;
-      const int local = refs[i].local;
-      const auto row =
-          static_cast<std::uint64_t>(refs[i].row + (base != nullptr ? base[local] : 0));
-      if (row >= postings[local].capacity_rows) continue;
-      targets[used++] =
-          rank.windows[local] + postings[local].rows_offset + row * row_bytes + slice.begin;
-      if (share.slice == 0) store_metadata(exec, args, postings[local], local, row, record);
+  bool more = true;
+  for (int first = 0; more && first < args.fanout; first += exec::RowBatch::kRows) {
+    const int end =
+        first + exec::RowBatch::kRows < args.fanout ? first + exec::RowBatch::kRows : args.fanout;
+    int rows = 0;
+    for (int begin = first; more && begin < end; begin += exec.lanes()) {
+      const int i = begin + exec.lane();
+      const plan::RowRef ref = i < end ? refs[i] : plan::RowRef{};
+      std::uint64_t row = 0;
+      bool present = ref.local >= 0;
+      more = exec.warp_agree(present || i >= end);
+      if (present) {
+        row = static_cast<std::uint64_t>(ref.row + targets[ref.local].first_row);
+        present = row < targets[ref.local].capacity;
+      }
+      const exec::Packed packed = exec.warp_pack(present);
+      if (present) {
+        const int at = rows + packed.before;
+        batch.at[at] = targets[ref.local].rows + row * row_bytes + slice.begin;
+        batch.local[at] = ref.local;
+        batch.row[at] = static_cast<std::uint32_t>(row);
+      }
+      rows += packed.all;
     }
-    if (used == 0) break;
-    exec.copy_multi(targets, used, record.row + slice.begin, slice.count);
-    stored += static_cast<std::uint64_t>(used) * slice.count;
+    if (rows == 0) continue;
+    exec.warp_sync();
+    exec.copy_multi(batch.at, rows, record.row + slice.begin, slice.count);
+    if (share.slice == 0) store_metadata(exec, args, targets, batch, rows, record);
+    exec.warp_sync();
+    stored += static_cast<std::uint64_t>(rows) * slice.count;
   }
   return stored;
 }

@@ -82,6 +82,7 @@ struct BufferBuilder {
     state.receive_scratch_.resize(rdma * peers);
     const int fanout = std::min(state.options_.topk, view.shape.ranks_per_node);
     const auto most_blocks = std::max(rdma, static_cast<std::size_t>(state.options_.blocks));
+    state.targets_.resize(3 * most_blocks * static_cast<std::size_t>(view.shape.ranks_per_node));
     state.terms_.resize(3 * most_blocks * static_cast<std::size_t>(state.hooks_.warps) *
                         static_cast<std::size_t>(fanout + view.shape.nodes));
   }

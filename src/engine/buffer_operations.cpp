@@ -223,6 +223,8 @@ void BufferState::fill_plan(dispatch::DispatchArgs& args, HandleState& handle) c
                options_.max_tokens};
   args.send_scratch = const_cast<std::int32_t*>(send_scratch_.data());
   args.receive_scratch = const_cast<std::int32_t*>(receive_scratch_.data());
+  const std::size_t role = targets_.size() / 3;
+  args.targets = {targets_.data(), targets_.data() + role, targets_.data() + 2 * role};
 }
 
 Status BufferState::combine(const std::shared_ptr<HandleState>& handle,
@@ -266,6 +268,7 @@ Status BufferState::combine(const std::shared_ptr<HandleState>& handle,
   fill_plan(maps, *handle);
   args.maps = maps.maps;
   args.send_scratch = maps.send_scratch;
+  args.targets = maps.targets;
   args.pending = handle->pending.data();
   args.terms = terms_.data();
   args.terms_region = terms_.size() / 3;

@@ -179,6 +179,7 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   std::vector<std::int32_t> send_scratch_;
   std::vector<std::int32_t> receive_scratch_;
   std::vector<exec::SumTerm> terms_;
+  mutable std::vector<exec::RowTarget> targets_;  ///< Scratch of blocks, one third per role.
   exec::FailureBox failure_;
   exec::cpu::CpuContext context_;
   std::unique_ptr<exec::cpu::DescriptorRing> ring_;

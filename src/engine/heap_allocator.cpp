@@ -9,7 +9,9 @@
 namespace shunt::engine {
 namespace {
 constexpr std::size_t kAlignment = 256;
-}
+/// Of what holds rows: whole accesses of a warp do not straddle.
+constexpr std::size_t kPage = 4096;
+}  // namespace
 
 void HeapAllocator::reset(std::size_t begin, std::size_t end) {
   free_.clear();
@@ -20,10 +22,15 @@ void HeapAllocator::reset(std::size_t begin, std::size_t end) {
 Result<std::size_t> HeapAllocator::allocate(std::size_t bytes) {
   const std::size_t size = memory::align_up(std::max<std::size_t>(bytes, 1), kAlignment);
   for (auto it = free_.begin(); it != free_.end(); ++it) {
-    if (it->second < size) continue;
-    const std::size_t at = it->first;
-    const std::size_t left = it->second - size;
-    free_.erase(it);
+    const std::size_t at = memory::align_up(it->first, size < kPage ? kAlignment : kPage);
+    const std::size_t before = at - it->first;
+    if (it->second < before + size) continue;
+    const std::size_t left = it->second - before - size;
+    if (before > 0) {
+      it->second = before;
+    } else {
+      free_.erase(it);
+    }
     if (left > 0) free_[at + size] = left;
     used_[at] = size;
     return at;

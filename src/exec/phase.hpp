@@ -9,6 +9,7 @@
 #include "base/host_device.hpp"
 #include "exec/descriptor.hpp"
 #include "exec/rank_view.hpp"
+#include "exec/targets.hpp"
 #include "exec/wait.hpp"
 
 namespace shunt::exec {
@@ -47,6 +48,7 @@ concept Executor = requires(E& e,
   e.signal(int{}, word, std::uint64_t{});
   e.signal_self(word, std::uint64_t{});
   { e.last_to_arrive(Word::kSendArrivals) } -> std::convertible_to<bool>;
+  { e.next_unit(std::int64_t{}, e.draw_unit()) } -> std::convertible_to<std::int64_t>;
   e.post(descriptor);
   { e.stamp() } -> std::convertible_to<std::uint64_t>;
   e.span(site, record::SpanKind::kPhase, std::uint64_t{}, std::uint64_t{});
@@ -98,23 +100,27 @@ template <Executor Exec>
   return block_waits(exec, 1, [&](std::int64_t) { return exec.wait_until(word, at_least, site); });
 }
 
-/// The part of a list of rows that falls to a warp: rows first, first + stride …, and of each row
-/// one of `slices` equal slices, since several warps may share a row.
+/// What of a row falls to a warp: one of `slices` equal slices, since several warps may share it.
 struct RowShare {
-  std::int64_t first = 0;
-  std::int64_t stride = 1;
   int slice = 0;
   int slices = 1;
 };
 
-template <Executor Exec>
-[[nodiscard]] SHUNT_DEVICE RowShare share_rows(Exec& exec) {
+/// Visits the rows of a list that fall to this warp: visit(row, share), false to stop. The role is
+/// one of several blocks that all call this once. A warp's first row is fixed, spread over the
+/// blocks; which others it gets is the executor's choice, and no result depends on it. Returns
+/// whether no visit stopped.
+template <Executor Exec, typename Visit>
+[[nodiscard]] SHUNT_DEVICE bool for_my_rows(Exec& exec, std::int64_t rows, Visit&& visit) {
   const int slices = exec.row_warps();
-  const std::int64_t warp = static_cast<std::int64_t>(exec.block()) * exec.warps() + exec.warp();
-  return {warp / slices,
-          static_cast<std::int64_t>(exec.blocks()) * exec.warps() / slices,
-          static_cast<int>(warp % slices),
-          slices};
+  const std::int64_t units = rows * slices;
+  std::int64_t unit = static_cast<std::int64_t>(exec.warp()) * exec.blocks() + exec.block();
+  while (unit < units) {
+    const auto ticket = exec.draw_unit();
+    if (!visit(unit / slices, RowShare{static_cast<int>(unit % slices), slices})) return false;
+    unit = exec.next_unit(unit, ticket);
+  }
+  return true;
 }
 
 /// [begin, begin + count) of `total` units; slices begin at multiples of `grain`.
@@ -139,6 +145,7 @@ struct Slice {
 /// so that sequence bases are final. Word::kIntraDone holds op + 1 of the latest that ended.
 template <Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool enter_operation(Exec& exec, record::Phase phase) {
+  if constexpr (Exec::kInOrder) return true;
   return block_wait(exec,
                     exec.rank().word(Word::kIntraDone),
                     exec.op(),

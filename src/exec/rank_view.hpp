@@ -26,6 +26,7 @@ enum class Word : int {
   kIntraDone,   ///< Also: the whole operation has ended on this rank.
   kCountsSent,  ///< The counts of a dispatch are on their way: bulk may follow them.
   kBasesReady,  ///< Row bases and chunk counts of a dispatch are known.
+  kIntraUnits,  ///< Counter, 0 between operations: units of work drawn in the intra role.
   kCount
 };
 

@@ -23,7 +23,7 @@ namespace shunt::testing {
 /// Where lanes meet. A lane that does not come, or comes for something else, is an error.
 class Meeting {
  public:
-  enum class Purpose { kSync, kAgree, kBroadcast, kSum };
+  enum class Purpose { kSync, kAgree, kBroadcast, kSum, kPack };
   struct Outcome {
     bool all = true;
     std::int64_t value = 0;
@@ -77,12 +77,18 @@ class Meeting {
 struct LockstepBlock {
   LockstepBlock(int warp_count, int lane_count)
       : warps(warp_count), lanes(lane_count), all(warp_count * lane_count) {
-    for (int w = 0; w < warps; ++w) warp.push_back(std::make_unique<Meeting>(lanes));
+    for (int w = 0; w < warps; ++w) {
+      warp.push_back(std::make_unique<Meeting>(lanes));
+      holds.emplace_back(static_cast<std::size_t>(lanes), 0);
+    }
+    batches.resize(static_cast<std::size_t>(warps));
   }
   const int warps;
   const int lanes;
   Meeting all;
   std::vector<std::unique_ptr<Meeting>> warp;
+  std::vector<std::vector<int>> holds;  ///< [warps][lanes], of warp_pack.
+  std::vector<exec::RowBatch> batches;  ///< [warps]
 };
 
 /// One lane. Waits, flags, posts and failures are those of the CPU executor.
@@ -94,6 +100,8 @@ class LockstepExec {
                int warp,
                int lane)
       : context_(context), shared_(shared), inner_(inner), warp_(warp), lane_(lane) {}
+
+  static constexpr bool kInOrder = false;
 
   [[nodiscard]] const exec::RankView& rank() const { return inner_.rank(); }
   [[nodiscard]] int block() const { return inner_.block(); }
@@ -118,6 +126,26 @@ class LockstepExec {
     return outcome.error == nullptr ? outcome.value : -2;
   }
   [[nodiscard]] std::uint64_t block_total(std::uint64_t of_warp) const { return of_warp; }
+  [[nodiscard]] exec::Packed warp_pack(bool own) {
+    std::vector<int>& holds = shared_.holds[static_cast<std::size_t>(warp_)];
+    holds[static_cast<std::size_t>(lane_)] = own ? 1 : 0;
+    (void)meet_warp(Meeting::Purpose::kPack, true);
+    exec::Packed packed;
+    for (int l = 0; l < lanes(); ++l) {
+      packed.all += holds[static_cast<std::size_t>(l)];
+      if (l < lane_) packed.before += holds[static_cast<std::size_t>(l)];
+    }
+    (void)meet_warp(Meeting::Purpose::kPack, true);
+    return packed;
+  }
+  [[nodiscard]] exec::RowTarget* target_table(exec::RowTarget* memory) const { return memory; }
+  [[nodiscard]] exec::RowBatch& row_batch(exec::RowBatch& /*memory*/) const {
+    return shared_.batches[static_cast<std::size_t>(warp_)];
+  }
+  [[nodiscard]] std::int64_t draw_unit() const { return 0; }
+  [[nodiscard]] std::int64_t next_unit(std::int64_t unit, std::int64_t /*ticket*/) const {
+    return unit + static_cast<std::int64_t>(blocks()) * warps();
+  }
   [[nodiscard]] exec::SumTerm* term_scratch(exec::SumTerm* memory) const { return memory; }
 
   void copy(std::byte* dst, const std::byte* src, std::size_t bytes) {

@@ -119,7 +119,8 @@ class Buffer {
   void absorb_device_failure() const;
   [[nodiscard]] Error describe_device_failure(exec::cuda::FailureRecord::Kind kind) const;
   [[nodiscard]] exec::cuda::Context context_for(std::int64_t tokens) const;
-  [[nodiscard]] Status check_residency(bootstrap::World& world) const;
+  /// Checks that the blocks of all ranks on this device fit, and sizes their shared memory.
+  [[nodiscard]] Status fit(bootstrap::World& world);
   [[nodiscard]] Status place(const void* pointer,
                              std::size_t bytes,
                              const char* name,

@@ -128,7 +128,7 @@ Status Buffer::build(bootstrap::World& world) {
   SHUNT_TRY(bootstrap::agree(world, local_part(), "creating the device buffer"));
   SHUNT_TRY(take_heaps(world));
   SHUNT_TRY(bootstrap::agree(world, start_recording(), "creating the rings of spans"));
-  SHUNT_TRY(check_residency(world));
+  SHUNT_TRY(fit(world));
   return start_proxy(world);
 }
 
@@ -278,38 +278,36 @@ Status Buffer::start_proxy(bootstrap::World& world) {
   return {};
 }
 
-Status Buffer::check_residency(bootstrap::World& world) const {
+Status Buffer::fit(bootstrap::World& world) {
   Resident mine;
   mine.blocks = geometry_.blocks;
-  const auto look = [&]() -> Result<int> {
+  const auto look = [&]() -> Status {
     int device = 0;
     SHUNT_TRY(check(cudaGetDevice(&device), "asking for the current device"));
-    SHUNT_TRY(check(cudaDeviceGetPCIBusId(mine.bus, sizeof(mine.bus), device),
-                    "asking for the device's address"));
-    const int fanout = std::min(options_.topk, shape().ranks_per_node);
-    int blocks = 0;
-    SHUNT_TRY(check(resident_blocks(context_, geometry_.warps, fanout + shape().nodes, &blocks),
-                    "asking how many blocks fit (fewer warps or a smaller top-k need less)"));
-    return blocks;
+    return check(cudaDeviceGetPCIBusId(mine.bus, sizeof(mine.bus), device),
+                 "asking for the device's address");
   };
-  const Result<int> room = look();
+  SHUNT_TRY(bootstrap::agree(world, look(), "looking at the device"));
   const auto all = bootstrap::all_gather_value(world, mine);
   if (!all) return Unexpected(all.error());
-  Status status = room ? Status{} : Status(Unexpected(room.error()));
-  if (room) {
-    int blocks = 0;
-    for (const Resident& other : *all) {
-      if (std::strcmp(other.bus, mine.bus) == 0) blocks += other.blocks;
-    }
-    if (blocks > *room) {
-      status = usage_error(
-          "the ranks on device {} launch {} blocks of {} warps, and it holds {} at once; blocks "
-          "wait for one another, so give each rank fewer blocks, or fewer warps per block",
-          mine.bus,
-          blocks,
-          geometry_.warps,
-          *room);
-    }
+  int blocks = 0;
+  for (const Resident& other : *all) {
+    if (std::strcmp(other.bus, mine.bus) == 0) blocks += other.blocks;
+  }
+  const int fanout = std::min(options_.topk, shape().ranks_per_node);
+  int room = 0;
+  Status status = check(
+      fit_blocks(
+          context_, {fanout + shape().nodes, record_.hidden_bytes}, blocks, &geometry_, &room),
+      "asking how many blocks fit (fewer warps or a smaller top-k need less)");
+  if (status && blocks > room) {
+    status = usage_error(
+        "the ranks on device {} launch {} blocks of {} warps, and it holds {} at once; blocks "
+        "wait for one another, so give each rank fewer blocks, or fewer warps per block",
+        mine.bus,
+        blocks,
+        geometry_.warps,
+        room);
   }
   return bootstrap::agree(world, status, "checking that all blocks fit");
 }

@@ -34,9 +34,55 @@ __device__ void copy_words(T* to, const T* from) {
   }
 }
 
-/// Fills the shared memory, the windows' addresses behind it. Whole block.
+/// Shared memory of a launch, in bytes from its start: Shared<Args>, the windows' addresses, the
+/// block's targets; then per warp its batch (dispatch), or its terms, barrier and stage (sums).
+struct SharedLayout {
+  std::size_t windows = 0;
+  std::size_t targets = 0;
+  std::size_t batches = 0;
+  std::size_t terms = 0;
+  std::size_t barriers = 0;
+  std::size_t stages = 0;
+  std::size_t bytes = 0;
+
+  [[nodiscard]] static SHUNT_HOST_DEVICE SharedLayout of_dispatch(int ranks_per_node, int warps) {
+    SharedLayout l;
+    l.begin(sizeof(Shared<dispatch::DispatchArgs>), ranks_per_node);
+    l.batches = l.bytes;
+    l.bytes += align(static_cast<std::size_t>(warps) * sizeof(exec::RowBatch));
+    return l;
+  }
+  [[nodiscard]] static SHUNT_HOST_DEVICE SharedLayout of_combine(int ranks_per_node,
+                                                                 int warps,
+                                                                 int max_terms,
+                                                                 std::size_t stage_bytes) {
+    SharedLayout l;
+    l.begin(sizeof(Shared<combine::CombineArgs>), ranks_per_node);
+    const auto n = static_cast<std::size_t>(warps);
+    l.terms = l.bytes;
+    l.barriers = l.terms + align(n * static_cast<std::size_t>(max_terms) * sizeof(SumTerm));
+    l.stages = l.barriers + align(n * sizeof(std::uint64_t));
+    l.bytes = l.stages + n * stage_bytes;
+    return l;
+  }
+
+ private:
+  static SHUNT_HOST_DEVICE std::size_t align(std::size_t at) { return (at + 127) / 128 * 128; }
+  SHUNT_HOST_DEVICE void begin(std::size_t shared, int ranks_per_node) {
+    const auto locals = static_cast<std::size_t>(ranks_per_node);
+    windows = shared;
+    targets = align(windows + locals * sizeof(std::byte*));
+    bytes = align(targets + locals * sizeof(exec::RowTarget));
+  }
+};
+
+/// Fills the shared memory. Whole block. Thread 0 sets the number of the operation.
 template <typename Args>
 __device__ Shared<Args>& set_up(unsigned char* memory, const Context& context, const Args& args) {
+  // No block moves this word before all blocks have arrived at the end of the operation.
+  std::uint64_t op = 0;
+  if (threadIdx.x == 0)
+    op = exec::cuda::ptx::load_acquire(context.rank.word(exec::Word::kIntraDone));
   auto& shared = *reinterpret_cast<Shared<Args>*>(memory);
   auto** windows = reinterpret_cast<std::byte**>(memory + sizeof(Shared<Args>));
   copy_words(&shared.rank, &context.rank);
@@ -46,19 +92,10 @@ __device__ Shared<Args>& set_up(unsigned char* memory, const Context& context, c
   __syncthreads();
   if (threadIdx.x == 0) {
     shared.rank.windows = windows;
-    // No block moves this word before all blocks have arrived at the end of the operation.
-    shared.args.op = exec::cuda::ptx::load_acquire(context.rank.word(exec::Word::kIntraDone));
+    shared.args.op = op;
     shared.scratch.spans = context.spans.spans != nullptr ? context.spans.written[blockIdx.x] : 0;
   }
-  __syncthreads();
   return shared;
-}
-
-template <typename Args>
-[[nodiscard]] std::size_t shared_bytes(int ranks_per_node, int warps, int max_terms) {
-  const std::size_t windows = static_cast<std::size_t>(ranks_per_node + 1) / 2 * 16;
-  return sizeof(Shared<Args>) + windows +
-         static_cast<std::size_t>(warps) * static_cast<std::size_t>(max_terms) * sizeof(SumTerm);
 }
 
 /// Blocks that send come before blocks that wait.
@@ -76,12 +113,12 @@ __device__ Role role_of_block(int rdma_blocks, Place& place) {
 template <bool kNodes, bool kRecord, typename Args>
 __device__ bool run_block(const Context& context,
                           Shared<Args>& shared,
-                          SumTerm* terms,
+                          const exec::cuda::Tables& tables,
                           record::Phase operation) {
   Place place{static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)};
   Role role = Role::kIntra;
   if constexpr (kNodes) role = role_of_block(context.rdma_blocks, place);
-  CudaExec<kRecord> exec(context, shared.rank, place, shared.scratch, terms, shared.args.op);
+  CudaExec<kRecord> exec(context, shared.rank, place, shared.scratch, tables, shared.args.op);
   const std::uint64_t begin = exec.stamp();
   bool last = false;
   if constexpr (kNodes) {
@@ -108,13 +145,18 @@ template <bool kNodes, bool kRecord>
 __global__ void __launch_bounds__(kMaxWarps * 32, 1)
     dispatch_kernel(const __grid_constant__ Context context,
                     const __grid_constant__ dispatch::DispatchArgs launched) {
-  extern __shared__ __align__(64) unsigned char memory[];
+  extern __shared__ __align__(128) unsigned char memory[];
+  std::uint64_t exchange = 0;
+  if (threadIdx.x == 0) exchange = exec::cuda::ptx::load_acquire(context.exchanges);
   Shared<dispatch::DispatchArgs>& shared = set_up(memory, context, launched);
-  if (threadIdx.x == 0) {
-    shared.args.exchange = exec::cuda::ptx::load_acquire(context.exchanges);
-  }
+  if (threadIdx.x == 0) shared.args.exchange = exchange;
   __syncthreads();
-  const bool last = run_block<kNodes, kRecord>(context, shared, nullptr, record::Phase::kDispatch);
+  const auto layout = SharedLayout::of_dispatch(context.rank.shape.ranks_per_node,
+                                                static_cast<int>(blockDim.x / 32));
+  exec::cuda::Tables tables;
+  tables.targets = reinterpret_cast<exec::RowTarget*>(memory + layout.targets);
+  tables.batch = reinterpret_cast<exec::RowBatch*>(memory + layout.batches) + threadIdx.x / 32;
+  const bool last = run_block<kNodes, kRecord>(context, shared, tables, record::Phase::kDispatch);
   if (!last || threadIdx.x != 0) return;
   // After every block has read it; the next kernel of the stream sees it.
   if (!launched.cached) *context.exchanges += 1;
@@ -124,23 +166,30 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
 template <bool kNodes, bool kRecord>
 __global__ void __launch_bounds__(kMaxWarps * 32, 1)
     combine_kernel(const __grid_constant__ Context context,
-                   const __grid_constant__ combine::CombineArgs launched) {
-  extern __shared__ __align__(64) unsigned char memory[];
-  Shared<combine::CombineArgs>& shared = set_up(memory, context, launched);
-  auto* terms = reinterpret_cast<SumTerm*>(
-      memory + sizeof(Shared<combine::CombineArgs>) +
-      static_cast<std::size_t>(context.rank.shape.ranks_per_node + 1) / 2 * 16);
+                   const __grid_constant__ combine::CombineArgs launched,
+                   std::uint32_t stage_bytes) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const unsigned warps = blockDim.x / 32;
   const unsigned warp = threadIdx.x / 32;
-  const bool last =
-      run_block<kNodes, kRecord>(context,
-                                 shared,
-                                 terms + warp * static_cast<unsigned>(launched.max_terms),
-                                 record::Phase::kCombine);
+  const auto layout = SharedLayout::of_combine(
+      context.rank.shape.ranks_per_node, static_cast<int>(warps), launched.max_terms, stage_bytes);
+  auto* barrier = reinterpret_cast<std::uint64_t*>(memory + layout.barriers) + warp;
+  if (threadIdx.x % 32 == 0) exec::cuda::ptx::barrier_init(barrier);
+  Shared<combine::CombineArgs>& shared = set_up(memory, context, launched);
+  __syncthreads();
+  exec::cuda::Tables tables;
+  tables.targets = reinterpret_cast<exec::RowTarget*>(memory + layout.targets);
+  tables.terms = reinterpret_cast<SumTerm*>(memory + layout.terms) +
+                 warp * static_cast<unsigned>(launched.max_terms);
+  tables.stage = {reinterpret_cast<std::byte*>(memory + layout.stages) + warp * stage_bytes,
+                  stage_bytes,
+                  barrier};
+  const bool last = run_block<kNodes, kRecord>(context, shared, tables, record::Phase::kCombine);
   if (last && threadIdx.x == 0) tell_host(context, shared.args.op);
 }
 
 using DispatchKernel = void (*)(Context, dispatch::DispatchArgs);
-using CombineKernel = void (*)(Context, combine::CombineArgs);
+using CombineKernel = void (*)(Context, combine::CombineArgs, std::uint32_t);
 
 DispatchKernel dispatch_kernel_for(const Context& context) {
   const bool nodes = context.rank.peers() > 0;
@@ -172,7 +221,7 @@ cudaError_t launch_dispatch(const Context& context,
                             const Geometry& geometry,
                             cudaStream_t stream) {
   const std::size_t bytes =
-      shared_bytes<dispatch::DispatchArgs>(context.rank.shape.ranks_per_node, geometry.warps, 0);
+      SharedLayout::of_dispatch(context.rank.shape.ranks_per_node, geometry.warps).bytes;
   const DispatchKernel kernel = dispatch_kernel_for(context);
   if (const cudaError_t code = allow_shared(kernel, bytes); code != cudaSuccess) return code;
   kernel<<<geometry.blocks, geometry.warps * 32, bytes, stream>>>(context, args);
@@ -183,21 +232,48 @@ cudaError_t launch_combine(const Context& context,
                            const combine::CombineArgs& args,
                            const Geometry& geometry,
                            cudaStream_t stream) {
-  const std::size_t bytes = shared_bytes<combine::CombineArgs>(
-      context.rank.shape.ranks_per_node, geometry.warps, args.max_terms);
+  const std::size_t bytes =
+      SharedLayout::of_combine(
+          context.rank.shape.ranks_per_node, geometry.warps, args.max_terms, geometry.stage_bytes)
+          .bytes;
   const CombineKernel kernel = combine_kernel_for(context);
   if (const cudaError_t code = allow_shared(kernel, bytes); code != cudaSuccess) return code;
-  kernel<<<geometry.blocks, geometry.warps * 32, bytes, stream>>>(context, args);
+  kernel<<<geometry.blocks, geometry.warps * 32, bytes, stream>>>(
+      context, args, geometry.stage_bytes);
   return cudaGetLastError();
 }
 
-cudaError_t resident_blocks(const Context& context, int warps, int max_terms, int* blocks) {
+cudaError_t fit_blocks(
+    const Context& context, const SumShape& sums, int wanted, Geometry* geometry, int* blocks) {
   int device = 0;
   int processors = 0;
+  int per_processor = 0;
+  int per_block = 0;
+  int reserved = 0;
   cudaError_t code = cudaGetDevice(&device);
-  if (code == cudaSuccess) {
-    code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  }
+  const auto ask = [&](int* value, cudaDeviceAttr what) {
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(value, what, device);
+  };
+  ask(&processors, cudaDevAttrMultiProcessorCount);
+  ask(&per_processor, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  ask(&per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  ask(&reserved, cudaDevAttrReservedSharedMemoryPerBlock);
+  if (code != cudaSuccess) return code;
+
+  // Every block a share of its multiprocessor's shared memory; no more than whole rows need.
+  const int locals = context.rank.shape.ranks_per_node;
+  const int warps = geometry->warps;
+  const int sharing = std::max(1, (wanted + processors - 1) / processors);
+  const auto room = static_cast<std::size_t>(
+      std::max(0, std::min(per_block, per_processor / sharing - reserved)));
+  const std::size_t fixed = SharedLayout::of_combine(locals, warps, sums.max_terms, 0).bytes;
+  constexpr std::size_t kAccess = exec::cuda::kLanes * sizeof(uint4);
+  const std::size_t row = (sums.row_bytes + kAccess - 1) / kAccess * kAccess;
+  const std::size_t left = room > fixed ? room - fixed : 0;
+  geometry->stage_bytes = static_cast<std::uint32_t>(
+      std::min(row * static_cast<std::size_t>(sums.max_terms),
+               left / static_cast<std::size_t>(warps) / kAccess * kAccess));
+
   const auto look = [&](auto kernel, std::size_t bytes) {
     int fit = 0;
     if (code == cudaSuccess) code = allow_shared(kernel, bytes);
@@ -206,13 +282,12 @@ cudaError_t resident_blocks(const Context& context, int warps, int max_terms, in
     }
     return fit;
   };
-  const int locals = context.rank.shape.ranks_per_node;
-  int least =
-      look(dispatch_kernel_for(context), shared_bytes<dispatch::DispatchArgs>(locals, warps, 0));
-  least = std::min(least,
-                   look(combine_kernel_for(context),
-                        shared_bytes<combine::CombineArgs>(locals, warps, max_terms)));
-  *blocks = processors * least;
+  const int dispatch =
+      look(dispatch_kernel_for(context), SharedLayout::of_dispatch(locals, warps).bytes);
+  const int combine =
+      look(combine_kernel_for(context),
+           SharedLayout::of_combine(locals, warps, sums.max_terms, geometry->stage_bytes).bytes);
+  *blocks = processors * std::min(dispatch, combine);
   return code;
 }
 

@@ -4,6 +4,9 @@
 // One launch per direction: the whole of a rank's dispatch or combine, its blocks in three groups.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include <cuda_runtime_api.h>
 
 #include "combine/args.hpp"
@@ -21,6 +24,14 @@ struct Geometry {
   int rdma_blocks =
       2;  ///< Of the blocks so many send to other nodes, as many receive, and the rest
           ///< works inside the node; at least one each. Nothing in a world of one node.
+  std::uint32_t stage_bytes = 0;  ///< Shared memory per warp for the rows of a sum; fit_blocks
+                                  ///< chooses it.
+};
+
+/// What the sums of a combine look like.
+struct SumShape {
+  int max_terms = 1;
+  std::size_t row_bytes = 16;
 };
 
 /// The largest number of warps of a block: register use is bounded for it, so that one such block
@@ -39,10 +50,13 @@ inline constexpr int kMaxWarps = 32;
                                          const Geometry& geometry,
                                          cudaStream_t stream);
 
-/// Blocks of every kernel that `context` may launch that the current device holds at once.
-[[nodiscard]] cudaError_t resident_blocks(const exec::cuda::Context& context,
-                                          int warps,
-                                          int max_terms,
-                                          int* blocks);
+/// Sets `geometry->stage_bytes` so that `wanted` blocks fit into the shared memory of the current
+/// device, as far as that goes; returns the blocks of every kernel that `context` may launch that
+/// it holds at once.
+[[nodiscard]] cudaError_t fit_blocks(const exec::cuda::Context& context,
+                                     const SumShape& sums,
+                                     int wanted,
+                                     Geometry* geometry,
+                                     int* blocks);
 
 }  // namespace shunt::engine::cuda

@@ -17,6 +17,7 @@
 #include "exec/cpu/kernels.hpp"
 #include "exec/failure.hpp"
 #include "exec/rank_view.hpp"
+#include "exec/targets.hpp"
 #include "exec/wait.hpp"
 #include "record/lane.hpp"
 
@@ -41,6 +42,9 @@ class CpuExec {
  public:
   CpuExec(const CpuContext& context, int block, int blocks, record::Lane* lane)
       : context_(context), block_(block), blocks_(blocks), lane_(lane) {}
+
+  /// Whether operations cannot overlap by themselves, so that none needs to wait for its turn.
+  static constexpr bool kInOrder = false;
 
   void begin(std::uint64_t op) { op_ = op; }
 
@@ -68,6 +72,12 @@ class CpuExec {
   /// The sum over the warps of the block, for a record; any number while recording is off.
   [[nodiscard]] std::uint64_t block_total(std::uint64_t of_warp) const { return of_warp; }
 
+  /// Where this lane stands among those of its warp that said true.
+  [[nodiscard]] Packed warp_pack(bool holds) const { return {0, holds ? 1 : 0}; }
+
+  /// Fast memory of this block, of this warp, or what is given if there is none faster.
+  [[nodiscard]] RowTarget* target_table(RowTarget* memory) const { return memory; }
+  [[nodiscard]] RowBatch& row_batch(RowBatch& memory) const { return memory; }
   /// Fast memory of this warp for the terms of a sum, or `memory` if there is none faster.
   [[nodiscard]] SumTerm* term_scratch(SumTerm* memory) const { return memory; }
 
@@ -130,6 +140,12 @@ class CpuExec {
     const std::uint64_t before = std::atomic_ref<std::uint64_t>(*context_.rank.word(counter))
                                      .fetch_add(1, std::memory_order_acq_rel);
     return (before + 1) % static_cast<std::uint64_t>(blocks_) == 0;
+  }
+  /// Which unit of work a warp gets next (for_my_rows): draw before working on `unit`, so that the
+  /// answer is there when it ends.
+  [[nodiscard]] std::int64_t draw_unit() { return 0; }
+  [[nodiscard]] std::int64_t next_unit(std::int64_t unit, std::int64_t /*ticket*/) const {
+    return unit + blocks_;
   }
   /// Subtracts from a counter in rank-private memory; returns what is left.
   [[nodiscard]] std::uint32_t subtract(std::uint32_t* counter, std::uint32_t amount) {

@@ -13,6 +13,7 @@
 #include "exec/cuda/context.hpp"
 #include "exec/cuda/rows.cuh"
 #include "exec/descriptor.hpp"
+#include "exec/targets.hpp"
 #include "record/record.hpp"
 
 namespace shunt::exec::cuda {
@@ -22,6 +23,14 @@ struct Scratch {
   std::int64_t broadcast = 0;
   unsigned long long total = 0;
   std::uint32_t spans = 0;  ///< As SpanRings::written.
+};
+
+/// Shared memory for what the phases look up and sum; what a kernel does not use is null.
+struct Tables {
+  RowTarget* targets = nullptr;  ///< [ranks_per_node], the block's.
+  RowBatch* batch = nullptr;     ///< This warp's, as all that follows.
+  SumTerm* terms = nullptr;
+  SumStage stage;
 };
 
 /// Which of the blocks of its role a block is.
@@ -34,14 +43,22 @@ struct Place {
 template <bool kRecord>
 class CudaExec {
  public:
-  /// `rank`, `scratch` and `terms` (of this warp) lie in shared memory.
+  /// Kernels of one Buffer follow one another on a stream.
+  static constexpr bool kInOrder = true;
+
+  /// `rank` and `scratch` lie in shared memory.
   __device__ CudaExec(const Context& context,
                       const RankView& rank,
                       const Place& place,
                       Scratch& scratch,
-                      SumTerm* terms,
+                      const Tables& tables,
                       std::uint64_t op)
-      : context_(context), rank_(rank), place_(place), scratch_(scratch), terms_(terms), op_(op) {}
+      : context_(context),
+        rank_(rank),
+        place_(place),
+        scratch_(scratch),
+        tables_(tables),
+        op_(op) {}
 
   [[nodiscard]] __device__ const RankView& rank() const { return rank_; }
   [[nodiscard]] __device__ int block() const { return place_.block; }
@@ -77,7 +94,19 @@ class CudaExec {
     __syncthreads();
     return scratch_.total;
   }
-  [[nodiscard]] __device__ SumTerm* term_scratch(SumTerm* /*memory*/) const { return terms_; }
+  [[nodiscard]] __device__ Packed warp_pack(bool holds) const {
+    const unsigned lanes = __ballot_sync(0xffffffffU, holds);
+    return {__popc(lanes & ((1U << static_cast<unsigned>(lane())) - 1U)), __popc(lanes)};
+  }
+  [[nodiscard]] __device__ RowTarget* target_table(RowTarget* /*memory*/) const {
+    return tables_.targets;
+  }
+  [[nodiscard]] __device__ RowBatch& row_batch(RowBatch& /*memory*/) const {
+    return *tables_.batch;
+  }
+  [[nodiscard]] __device__ SumTerm* term_scratch(SumTerm* /*memory*/) const {
+    return tables_.terms;
+  }
 
   __device__ void copy(std::byte* dst, const std::byte* src, std::size_t bytes) {
     copy_rows(&dst, 1, src, bytes, lane());
@@ -101,7 +130,8 @@ class CudaExec {
                       std::size_t elements,
                       SumTypes types) {
     __syncwarp();
-    sum_rows(dst, terms.data(), static_cast<int>(terms.size()), elements, types, lane());
+    sum_rows(
+        dst, terms.data(), static_cast<int>(terms.size()), elements, types, lane(), tables_.stage);
     __syncwarp();
   }
 
@@ -118,24 +148,25 @@ class CudaExec {
                                          const std::uint64_t* word,
                                          std::uint64_t at_least,
                                          const WaitSite& site) {
-    if (done()) return true;
-    const std::uint64_t begin = ptx::global_timer();
-    for (std::uint32_t round = 1;; ++round) {
-      if (done()) {
-        if constexpr (kRecord) write_span(site, record::SpanKind::kWait, begin, 0);
-        return true;
+    if (!done()) {
+      const std::uint64_t begin = ptx::global_timer();
+      for (std::uint32_t round = 1; !done(); ++round) {
+        if (round % kRoundsPerLook == 0 && expired_or_aborted(begin, word, at_least, site)) {
+          return false;
+        }
       }
-      if (round % kRoundsPerLook == 0 && expired_or_aborted(begin, word, at_least, site)) {
-        return false;
-      }
+      if constexpr (kRecord) write_span(site, record::SpanKind::kWait, begin, 0);
     }
+    ptx::fence_memory_for_bulk();
+    return true;
   }
 
   __device__ void signal(int /*local*/, std::uint64_t* word, std::uint64_t value) {
     ptx::store_release(word, value);
   }
+  /// Own words are read on this device alone.
   __device__ void signal_self(std::uint64_t* word, std::uint64_t value) {
-    ptx::store_release(word, value);
+    ptx::store_release_device(word, value);
   }
   [[nodiscard]] __device__ bool last_to_arrive(Word counter) {
     __syncthreads();
@@ -143,8 +174,22 @@ class CudaExec {
     if (block_leader()) {
       const std::uint64_t before = ptx::add_acq_rel(rank_.word(counter), 1);
       last = (before + 1) % static_cast<unsigned>(place_.blocks) == 0;
+      // No warp draws any more; the next kernel starts from 0.
+      if (last && counter == Word::kIntraArrivals) *rank_.word(Word::kIntraUnits) = 0;
     }
     return __syncthreads_or(last) != 0;
+  }
+
+  /// Units behind everybody's first one go to whoever asks, so that no warp is left behind; the
+  /// number comes back while the warp works. Lane 0 holds it.
+  [[nodiscard]] __device__ unsigned long long draw_unit() {
+    if (lane() != 0) return 0;
+    return atomicAdd(reinterpret_cast<unsigned long long*>(rank_.word(Word::kIntraUnits)), 1ULL);
+  }
+  [[nodiscard]] __device__ std::int64_t next_unit(std::int64_t /*unit*/,
+                                                  unsigned long long ticket) const {
+    return static_cast<std::int64_t>(__shfl_sync(0xffffffffU, ticket, 0)) +
+           static_cast<std::int64_t>(blocks()) * warps();
   }
   [[nodiscard]] __device__ std::uint32_t subtract(std::uint32_t* counter, std::uint32_t amount) {
     return ptx::add_acq_rel(counter, 0U - amount) - amount;
@@ -280,7 +325,7 @@ class CudaExec {
   const RankView& rank_;
   const Place place_;
   Scratch& scratch_;
-  SumTerm* const terms_;
+  Tables tables_;
   const std::uint64_t op_;
 };
 

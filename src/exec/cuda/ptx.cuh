@@ -39,9 +39,15 @@ __device__ __forceinline__ std::uint64_t take_ticket(std::uint64_t* counter) {
   return before;
 }
 
+/// The same for readers on this device.
+__device__ __forceinline__ void store_release_device(std::uint64_t* word, std::uint64_t value) {
+  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
+/// Among the blocks of this device.
 __device__ __forceinline__ std::uint64_t add_acq_rel(std::uint64_t* word, std::uint64_t value) {
   std::uint64_t before;
-  asm volatile("atom.add.acq_rel.sys.global.u64 %0, [%1], %2;"
+  asm volatile("atom.add.acq_rel.gpu.global.u64 %0, [%1], %2;"
                : "=l"(before)
                : "l"(word), "l"(value)
                : "memory");
@@ -81,6 +87,59 @@ __device__ __forceinline__ void store_once(uint4* at, const uint4& v) {
                "r"(v.z),
                "r"(v.w)
                : "memory");
+}
+
+[[nodiscard]] __device__ __forceinline__ std::uint32_t shared_address(const void* at) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
+}
+
+/// Barriers in shared memory that count the bytes of bulk copies.
+__device__ __forceinline__ void barrier_init(std::uint64_t* barrier) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void barrier_expect(std::uint64_t* barrier, std::uint32_t bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+/// Bounded by the copies that are under way; they end, or the device reports an error.
+__device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, std::uint32_t parity) {
+  std::uint32_t done = 0;
+  while (done == 0) {
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n"
+        "}"
+        : "=r"(done)
+        : "r"(shared_address(barrier)), "r"(parity)
+        : "memory");
+  }
+}
+/// The copy engine brings `bytes` (a multiple of 16) into shared memory, and counts them.
+__device__ __forceinline__ void bulk_load(std::byte* to,
+                                          const std::byte* from,
+                                          std::uint32_t bytes,
+                                          std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(to)),
+      "l"(from),
+      "r"(bytes),
+      "r"(shared_address(barrier))
+      : "memory");
+}
+/// What this thread has seen in memory is there for bulk copies that it, or who meets it, starts
+/// afterwards.
+__device__ __forceinline__ void fence_memory_for_bulk() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+/// What this thread has read from shared memory may be overwritten by such copies.
+__device__ __forceinline__ void fence_shared_for_bulk() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 /// Two fp32 rounded to nearest even, `low` in the lower half.

@@ -108,84 +108,103 @@ struct Vector<DType::kF32> {
   }
 };
 
-/// kTerms rows of one type, one partial, kGroup vectors a lane at a time: all kGroup · kTerms loads
-/// are in flight together.
-template <DType kType, int kTerms, int kGroup>
-__device__ __forceinline__ std::size_t sum_groups(uint4* dst,
-                                                  const SumTerm* terms,
-                                                  std::size_t at,
-                                                  std::size_t vectors) {
+/// Where the rows of one warp's sum meet: shared memory, filled by the copy engine.
+struct SumStage {
+  std::byte* buffer = nullptr;
+  std::uint32_t bytes = 0;  ///< Of the buffer; 0: there is none.
+  std::uint64_t* barrier = nullptr;
+  std::uint32_t parity = 0;
+};
+
+/// Bytes of every row that a warp brings in at a time: whole accesses of its lanes, as many as the
+/// stage holds for `count` rows. 0: not even one.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t stage_part(const SumStage& stage,
+                                                                  int count) {
+  constexpr std::uint32_t kAccess = kLanes * sizeof(uint4);
+  return stage.bytes / static_cast<std::uint32_t>(count) / kAccess * kAccess;
+}
+
+/// Sums of rows of one type, partials and output of the same. Partials are rounded where
+/// `kPartials` says that there is more than one. `part` from stage_part.
+template <DType kType, bool kPartials>
+__device__ __forceinline__ void sum_staged(std::byte* dst,
+                                           const SumTerm* terms,
+                                           int count,
+                                           std::size_t row_bytes,
+                                           std::uint32_t part,
+                                           int lane,
+                                           SumStage& stage) {
   using V = Vector<kType>;
-  for (; at + (kGroup - 1) * kLanes < vectors; at += kGroup * kLanes) {
-    uint4 v[kTerms][kGroup];
-#pragma unroll
-    for (int t = 0; t < kTerms; ++t) {
-      const uint4* from = reinterpret_cast<const uint4*>(terms[t].data) + at;
-#pragma unroll
-      for (int g = 0; g < kGroup; ++g) v[t][g] = ptx::load_once(from + g * kLanes);
+  for (std::size_t at = 0; at < row_bytes; at += part) {
+    const auto bytes = static_cast<std::uint32_t>(row_bytes - at < part ? row_bytes - at : part);
+    if (lane == 0) {
+      ptx::barrier_expect(stage.barrier, bytes * static_cast<std::uint32_t>(count));
     }
-#pragma unroll
-    for (int g = 0; g < kGroup; ++g) {
-      float total[V::kElements];
-      V::widen(v[0][g], total);
-#pragma unroll
-      for (int t = 1; t < kTerms; ++t) {
-        float term[V::kElements];
-        V::widen(v[t][g], term);
-#pragma unroll
-        for (int e = 0; e < V::kElements; ++e) total[e] = __fadd_rn(total[e], term[e]);
-      }
+    __syncwarp();
+    for (int t = lane; t < count; t += kLanes) {
+      ptx::bulk_load(stage.buffer + static_cast<std::uint32_t>(t) * part,
+                     terms[t].data + at,
+                     bytes,
+                     stage.barrier);
+    }
+    ptx::barrier_wait(stage.barrier, stage.parity);
+    stage.parity ^= 1U;
+    auto* to = reinterpret_cast<uint4*>(dst + at);
+    for (auto v = static_cast<std::uint32_t>(lane); v < bytes / sizeof(uint4); v += kLanes) {
+      const auto* from = reinterpret_cast<const uint4*>(stage.buffer) + v;
       // A single row passes through unchanged, NaNs included.
-      ptx::store_once(dst + at + g * kLanes, kTerms == 1 ? v[0][g] : V::narrow(total));
+      uint4 result = *from;
+      if (count > 1) {
+        float partial[V::kElements];
+        float total[V::kElements];
+        V::widen(result, partial);
+        bool first = true;
+        for (int t = 1; t < count; ++t) {
+          from += part / sizeof(uint4);
+          float term[V::kElements];
+          V::widen(*from, term);
+          if (kPartials && terms[t - 1].ends_partial) {
+            V::widen(V::narrow(partial), partial);
+#pragma unroll
+            for (int e = 0; e < V::kElements; ++e) {
+              total[e] = first ? partial[e] : __fadd_rn(total[e], partial[e]);
+              partial[e] = term[e];
+            }
+            first = false;
+          } else {
+#pragma unroll
+            for (int e = 0; e < V::kElements; ++e) partial[e] = __fadd_rn(partial[e], term[e]);
+          }
+        }
+        result = V::narrow(partial);
+        if (kPartials && !first) {
+          V::widen(result, partial);
+#pragma unroll
+          for (int e = 0; e < V::kElements; ++e) total[e] = __fadd_rn(total[e], partial[e]);
+          result = V::narrow(total);
+        }
+      }
+      ptx::store_once(to + v, result);
     }
+    ptx::fence_shared_for_bulk();
+    __syncwarp();
   }
-  return at;
 }
 
-template <DType kType, int kTerms>
-__device__ __forceinline__ void sum_terms(uint4* dst,
-                                          const SumTerm* terms,
-                                          std::size_t vectors,
-                                          int lane) {
-  constexpr int kGroup = kTerms >= 5 ? 1 : (kTerms >= 3 ? 2 : 4);
-  std::size_t at = static_cast<std::size_t>(lane);
-  at = sum_groups<kType, kTerms, kGroup>(dst, terms, at, vectors);
-  if constexpr (kGroup > 1) sum_groups<kType, kTerms, 1>(dst, terms, at, vectors);
-}
-
-/// The common sum: rows, partial and output of one type, one partial of at most 8 rows.
 template <DType kType>
-__device__ __forceinline__ bool sum_uniform(
-    std::byte* dst, const SumTerm* terms, int count, std::size_t elements, int lane) {
-  auto* to = reinterpret_cast<uint4*>(dst);
-  const std::size_t vectors = elements / Vector<kType>::kElements;
-  switch (count) {
-    case 1:
-      sum_terms<kType, 1>(to, terms, vectors, lane);
-      return true;
-    case 2:
-      sum_terms<kType, 2>(to, terms, vectors, lane);
-      return true;
-    case 3:
-      sum_terms<kType, 3>(to, terms, vectors, lane);
-      return true;
-    case 4:
-      sum_terms<kType, 4>(to, terms, vectors, lane);
-      return true;
-    case 5:
-      sum_terms<kType, 5>(to, terms, vectors, lane);
-      return true;
-    case 6:
-      sum_terms<kType, 6>(to, terms, vectors, lane);
-      return true;
-    case 7:
-      sum_terms<kType, 7>(to, terms, vectors, lane);
-      return true;
-    case 8:
-      sum_terms<kType, 8>(to, terms, vectors, lane);
-      return true;
-    default:
-      return false;
+__device__ __forceinline__ void sum_staged(std::byte* dst,
+                                           const SumTerm* terms,
+                                           int count,
+                                           std::size_t row_bytes,
+                                           std::uint32_t part,
+                                           int lane,
+                                           SumStage& stage) {
+  bool partials = false;
+  for (int t = 0; t < count - 1; ++t) partials = partials || terms[t].ends_partial;
+  if (partials) {
+    sum_staged<kType, true>(dst, terms, count, row_bytes, part, lane, stage);
+  } else {
+    sum_staged<kType, false>(dst, terms, count, row_bytes, part, lane, stage);
   }
 }
 
@@ -236,20 +255,23 @@ __device__ inline void sum_rows(std::byte* dst,
                                 int count,
                                 std::size_t elements,
                                 SumTypes types,
-                                int lane) {
+                                int lane,
+                                SumStage& stage) {
   bool uniform = types.partial == types.output;
   for (int t = 0; t < count; ++t) {
-    uniform = uniform && terms[t].type == types.output && terms[t].ends_partial == (t == count - 1);
+    uniform = uniform && terms[t].type == types.output;
   }
-  bool done = false;
-  if (uniform && types.output == DType::kBF16) {
-    done = sum_uniform<DType::kBF16>(dst, terms, count, elements, lane);
-  } else if (uniform && types.output == DType::kF16) {
-    done = sum_uniform<DType::kF16>(dst, terms, count, elements, lane);
-  } else if (uniform) {
-    done = sum_uniform<DType::kF32>(dst, terms, count, elements, lane);
+  const std::uint32_t part = uniform && count > 0 ? stage_part(stage, count) : 0;
+  const std::size_t row_bytes = elements * size_of(types.output);
+  if (part == 0) {
+    sum_any(dst, terms, count, elements, types, lane);
+  } else if (types.output == DType::kBF16) {
+    sum_staged<DType::kBF16>(dst, terms, count, row_bytes, part, lane, stage);
+  } else if (types.output == DType::kF16) {
+    sum_staged<DType::kF16>(dst, terms, count, row_bytes, part, lane, stage);
+  } else {
+    sum_staged<DType::kF32>(dst, terms, count, row_bytes, part, lane, stage);
   }
-  if (!done) sum_any(dst, terms, count, elements, types, lane);
 }
 
 }  // namespace shunt::exec::cuda

@@ -6,10 +6,12 @@
 
 #include "bootstrap/collective.hpp"
 #include "memory/cuda/device.hpp"
+#include "memory/layout.hpp"
 
 namespace shunt::memory::cuda {
 namespace {
 
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
 constexpr const char* kStep = "creating the device heap";
 
 /// How node peers find a heap.
@@ -43,7 +45,10 @@ class DeviceHeap final : public Heap {
                   Address* mine) {
     int device = 0;
     SHUNT_TRY(check(cudaGetDevice(&device), "asking for the current device"));
-    auto memory = DeviceMemory::create(bytes);
+    // A node peer's mapping of an allocation that ends inside a page gets small pages, and
+    // scattered rows then wait for address translation: half the speed with 8 ranks
+    // (docs/performance.md).
+    auto memory = DeviceMemory::create(align_up(bytes, kLargePage));
     if (!memory) return Unexpected(std::move(memory).error());
     own_ = std::move(*memory);
     mine->bytes = bytes;
