@@ -22,6 +22,8 @@ __global__ void raise(std::uint64_t* flag, std::uint64_t value) {
   ptx::store_release(flag, value);
 }
 
+__global__ void nothing() {}
+
 /// All threads of the grid on neighbouring vectors of a token's row; one loop, no lists.
 __global__ void __launch_bounds__(kThreads, 1) copy_mix(std::byte* to,
                                                         const std::byte* from,
@@ -168,6 +170,10 @@ void launch_gate(const std::uint64_t* flag, std::uint64_t value, cudaStream_t st
 
 void launch_raise(std::uint64_t* flag, std::uint64_t value, cudaStream_t stream) {
   raise<<<1, 1, 0, stream>>>(flag, value);
+}
+
+void launch_nothing(int blocks, int warps, cudaStream_t stream) {
+  nothing<<<blocks, warps * kLanes, 0, stream>>>();
 }
 
 void launch_copy_mix(std::byte* to,

@@ -17,6 +17,9 @@ void launch_gate(const std::uint64_t* flag, std::uint64_t value, cudaStream_t st
 /// Sets a flag that gates of other processes poll.
 void launch_raise(std::uint64_t* flag, std::uint64_t value, cudaStream_t stream);
 
+/// A kernel that does nothing: what a launch costs.
+void launch_nothing(int blocks, int warps, cudaStream_t stream);
+
 /// Rows of a token in `begin`: reads row t once, writes it to rows begin[t] … begin[t + 1] − 1.
 /// Nothing but bytes: dispatch's mix of reads and writes without its lists, flags and scattering.
 void launch_copy_mix(std::byte* to,

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// shunt on one GPU: several ranks, one process each, checked against the reference and timed
-// against what the device can do in the same run. Start it through bench/gpu/run, which starts MPS.
+// shunt on one GPU or more: several ranks, one process each, checked against the reference and
+// timed against what the devices and their links can do in the same run. Start it through
+// bench/gpu/run, which starts MPS.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include "base/error.hpp"
 #include "bootstrap/launch.hpp"
 #include "gpu/check.hpp"
+#include "gpu/table.hpp"
 #include "gpu/timing.hpp"
 #include "memory/cuda/device.hpp"
 
@@ -29,7 +31,9 @@ namespace {
 using nlohmann::json;
 
 struct Options {
-  std::vector<int> ranks = {4, 8};
+  std::vector<int> ranks;  ///< Empty: 4 and 8 on one device, one per device on several.
+  int gpus = 1;
+  std::vector<std::int64_t> tokens = {4096};
   std::vector<std::string> node_worlds = {"2x2", "2x4", "4x2"};
   std::vector<int> blocks = {16, 32};
   std::vector<int> warps = {16};
@@ -46,6 +50,29 @@ std::vector<std::byte> to_bytes(const json& value) {
   return {data, data + text.size()};
 }
 
+json to_json(const TimingOptions& timing, const Samples& samples) {
+  return {{"blocks", timing.blocks},
+          {"warps", timing.warps},
+          {"row_warps", timing.row_warps},
+          {"tokens", timing.tokens},
+          {"dispatch", samples.dispatch},
+          {"combine", samples.combine},
+          {"copy_mix", samples.copy_mix},
+          {"read_mix", samples.read_mix},
+          {"launch", samples.launch},
+          {"push", samples.push},
+          {"pull", samples.pull},
+          {"link_row_bytes", samples.link_row_bytes},
+          {"link_extra_bytes", samples.link_extra_bytes},
+          {"dispatch_sent", samples.dispatch_sent},
+          {"combine_received", samples.combine_received},
+          {"counted_operations", samples.counted_operations},
+          {"input_bytes", samples.input_bytes},
+          {"output_bytes", samples.output_bytes},
+          {"memory", samples.memory_bytes_per_us},
+          {"wrong", samples.wrong}};
+}
+
 std::vector<std::pair<int, int>> shapes_of(const Options& options) {
   std::vector<std::pair<int, int>> shapes;
   for (const int warps : options.warps) {
@@ -60,10 +87,12 @@ Result<json> rank_main(bootstrap::World& world, int ranks_per_node, const Option
   // A kernel that is loaded at its first launch waits for those that run, and a gate waits for one
   // that has not been launched yet.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-  SHUNT_TRY(memory::cuda::check(cudaSetDevice(0), "opening the device"));
+  const int device = world.rank() % options.gpus;
+  SHUNT_TRY(memory::cuda::check(cudaSetDevice(device), "opening the device"));
   json out = json::object();
   cudaDeviceProp properties{};
-  SHUNT_TRY(memory::cuda::check(cudaGetDeviceProperties(&properties, 0), "asking for the device"));
+  SHUNT_TRY(
+      memory::cuda::check(cudaGetDeviceProperties(&properties, device), "asking for the device"));
   out["device"] = properties.name;
   out["multiprocessors"] = properties.multiProcessorCount;
   if (options.check) {
@@ -82,24 +111,19 @@ Result<json> rank_main(bootstrap::World& world, int ranks_per_node, const Option
   if (!options.time || ranks_per_node != world.size()) return out;
   for (const int blocks : options.blocks) {
     for (const auto& [warps, row_warps] : shapes_of(options)) {
-      if (blocks * warps * world.size() > properties.multiProcessorCount * 32) continue;
-      TimingOptions timing = options.timing;
-      timing.blocks = blocks;
-      timing.warps = warps;
-      timing.row_warps = row_warps;
-      auto samples = run_timing(world, timing);
-      if (!samples) return Unexpected(std::move(samples).error());
-      out["timings"].push_back({{"blocks", blocks},
-                                {"warps", warps},
-                                {"row_warps", row_warps},
-                                {"dispatch", samples->dispatch},
-                                {"combine", samples->combine},
-                                {"copy_mix", samples->copy_mix},
-                                {"read_mix", samples->read_mix},
-                                {"input_bytes", samples->input_bytes},
-                                {"output_bytes", samples->output_bytes},
-                                {"memory", samples->memory_bytes_per_us},
-                                {"wrong", samples->wrong}});
+      const int sharing = (world.size() + options.gpus - 1) / options.gpus;
+      if (blocks * warps * sharing > properties.multiProcessorCount * 32) continue;
+      for (const std::int64_t tokens : options.tokens) {
+        TimingOptions timing = options.timing;
+        timing.tokens = tokens;
+        timing.blocks = blocks;
+        timing.warps = warps;
+        timing.row_warps = row_warps;
+        timing.gpus = options.gpus;
+        auto samples = run_timing(world, timing);
+        if (!samples) return Unexpected(std::move(samples).error());
+        out["timings"].push_back(to_json(timing, *samples));
+      }
     }
   }
   return out;
@@ -125,87 +149,6 @@ Result<std::vector<json>> launch(int ranks, int ranks_per_node, const Options& o
   return all;
 }
 
-struct Spread {
-  double low = 0;  ///< 10th percentile.
-  double median = 0;
-  double high = 0;  ///< 90th percentile.
-};
-
-Spread spread_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto at = [&](double share) {
-    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
-  };
-  return {at(0.1), at(0.5), at(0.9)};
-}
-
-/// Median of each rank: tells one slow rank from all.
-json medians(const std::vector<json>& ranks, std::size_t timing, const char* what) {
-  json values = json::array();
-  for (const json& rank : ranks) {
-    values.push_back(spread_of(rank["timings"][timing][what].get<std::vector<double>>()).median);
-  }
-  return values;
-}
-
-/// Per iteration the slowest rank.
-Spread slowest(const std::vector<json>& ranks, std::size_t timing, const char* what) {
-  std::vector<double> most = ranks[0]["timings"][timing][what].get<std::vector<double>>();
-  for (const json& rank : ranks) {
-    const auto mine = rank["timings"][timing][what].get<std::vector<double>>();
-    for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], mine[i]);
-  }
-  return spread_of(std::move(most));
-}
-
-json report_row(const std::vector<json>& ranks, std::size_t timing, const char* what) {
-  const bool dispatch = std::string(what) == "dispatch";
-  const json& first = ranks[0]["timings"][timing];
-  double bytes = 0;
-  std::uint64_t wrong = 0;
-  for (const json& rank : ranks) {
-    const json& t = rank["timings"][timing];
-    bytes += t["input_bytes"].get<double>() + t["output_bytes"].get<double>();
-    wrong += t["wrong"].get<std::uint64_t>();
-  }
-  const Spread operation = slowest(ranks, timing, what);
-  const Spread copy = slowest(ranks, timing, dispatch ? "copy_mix" : "read_mix");
-  const double memory = bytes / first["memory"].get<double>();
-  const double floor = std::max(memory, copy.median);
-  fmt::print(
-      "{:>5} {:>6} {:>5} {:>4} {:<9} {:>7.2f} {:>9.0f} {:>9.0f} {:>9.0f} {:>7.0f}-{:<7.0f} "
-      "{:>5.2f} "
-      "{:>5.2f} {}\n",
-      ranks.size(),
-      first["blocks"].get<int>(),
-      first["warps"].get<int>(),
-      first["row_warps"].get<int>(),
-      what,
-      bytes / 1e9,
-      memory,
-      copy.median,
-      operation.median,
-      operation.low,
-      operation.high,
-      operation.median / floor,
-      operation.median / memory,
-      wrong == 0 ? "right" : fmt::format("{} ELEMENTS WRONG", wrong));
-  return {{"ranks", ranks.size()},
-          {"blocks", first["blocks"]},
-          {"warps", first["warps"]},
-          {"row_warps", first["row_warps"]},
-          {"operation", what},
-          {"bytes", bytes},
-          {"memory_floor_us", memory},
-          {"copy_floor_us", copy.median},
-          {"operation_us", operation.median},
-          {"operation_p10_us", operation.low},
-          {"operation_p90_us", operation.high},
-          {"ratio_to_floor", operation.median / floor},
-          {"rank_medians_us", medians(ranks, timing, what)},
-          {"wrong_elements", wrong}};
-}
-
 /// "2x4": nodes and ranks per node.
 Result<std::pair<int, int>> parse_world(const std::string& text) {
   std::pair<int, int> shape{0, 0};
@@ -222,7 +165,7 @@ Result<std::pair<int, int>> parse_world(const std::string& text) {
 
 Status run(const Options& options) {
   json report = {{"schema", 1},
-                 {"tokens", options.timing.tokens},
+                 {"gpus", options.gpus},
                  {"hidden", options.timing.hidden},
                  {"topk", options.timing.topk},
                  {"experts", options.timing.experts},
@@ -238,13 +181,11 @@ Status run(const Options& options) {
       report["passed"][std::to_string(ranks)] = first["passed"];
     }
     if (!first["timings"].empty()) {
-      fmt::print(
-          "ranks blocks warps /row operation GB moved memory us  copy us   operation us (p10-p90)"
-          "  /floor /memory\n");
+      print_heading();
     }
     for (std::size_t t = 0; t < first["timings"].size(); ++t) {
       for (const char* what : {"dispatch", "combine"}) {
-        report["rows"].push_back(report_row(*results, t, what));
+        report["rows"].push_back(report_line(*results, t, what, options.gpus));
         wrong += report["rows"].back()["wrong_elements"].get<std::uint64_t>();
       }
     }
@@ -275,18 +216,22 @@ Status run(const Options& options) {
 int main(int argc, char** argv) {
   using shunt::bench::gpu::Options;
   Options options;
-  CLI::App app("Checks and times dispatch and combine on one GPU, one process per rank.");
-  app.add_option("--ranks", options.ranks, "Worlds to run, in ranks (one process each)");
+  CLI::App app("Checks and times dispatch and combine on one or more GPUs, one process per rank.");
+  app.add_option("--ranks", options.ranks, "Worlds to run, in ranks (one process each)")
+      ->delimiter(',');
+  app.add_option("--gpus", options.gpus, "Devices; rank r runs on device r mod gpus")
+      ->check(CLI::PositiveNumber);
   app.add_option("--node-worlds",
                  options.node_worlds,
                  "Worlds of several nodes to check, as 2x4: nodes x ranks per node")
       ->delimiter(',');
-  app.add_option("--sms", options.blocks, "Blocks per rank, each filling one multiprocessor");
-  app.add_option("--warps", options.warps, "Warps per block, 1 to 32");
+  app.add_option("--sms", options.blocks, "Blocks per rank, each filling one multiprocessor")
+      ->delimiter(',');
+  app.add_option("--warps", options.warps, "Warps per block, 1 to 32")->delimiter(',');
   app.add_option("--row-warps",
                  options.row_warps,
                  "Warps that share a row; 0: chosen by the number of tokens");
-  app.add_option("--tokens", options.timing.tokens, "Tokens per rank");
+  app.add_option("--tokens", options.tokens, "Tokens per rank")->delimiter(',');
   app.add_option("--hidden", options.timing.hidden, "Elements per row, bf16");
   app.add_option("--topk", options.timing.topk, "Experts per token");
   app.add_option("--experts", options.timing.experts, "Experts in the world");
@@ -295,6 +240,9 @@ int main(int argc, char** argv) {
   app.add_flag("!--no-time", options.time, "Skip the timings");
   app.add_option("--json", options.output, "File for the results");
   CLI11_PARSE(app, argc, argv);
+  if (options.ranks.empty()) {
+    options.ranks = options.gpus > 1 ? std::vector<int>{options.gpus} : std::vector<int>{4, 8};
+  }
   if (const shunt::Status status = shunt::bench::gpu::run(options); !status) {
     fmt::print(stderr, "bench_gpu: {}\n", status.error().to_string());
     return 1;

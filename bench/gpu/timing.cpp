@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <numeric>
+#include <optional>
 
 #include "base/error.hpp"
 #include "engine/cuda/buffer.hpp"
 #include "gpu/kernels.hpp"
+#include "gpu/nvlink.hpp"
 #include "routing/generate.hpp"
 
 namespace shunt::bench::gpu {
@@ -174,14 +177,45 @@ class Bench {
     return buffer_->status();
   }
 
+  /// What `launch` does to the bytes that this device sends and receives over NVLink. The first
+  /// rank of a device reads, while no rank works.
+  Status sample_counted(std::vector<double>* to,
+                        LinkBytes* moved,
+                        const std::function<Status(cudaStream_t)>& launch) {
+    const bool reads = o_.gpus > 1 && world_.rank() < o_.gpus;
+    SHUNT_TRY(world_.barrier());
+    const auto before = reads ? read_nvlink(world_.rank()) : std::nullopt;
+    SHUNT_TRY(world_.barrier());
+    SHUNT_TRY(sample(to, launch));
+    SHUNT_TRY(world_.barrier());
+    const auto after = reads ? read_nvlink(world_.rank()) : std::nullopt;
+    if (before && after) {
+      *moved = {after->sent - before->sent, after->received - before->received};
+    }
+    return world_.barrier();
+  }
+
   Status time_all() {
     const auto* begin = reinterpret_cast<const std::int32_t*>(begin_.data());
-    SHUNT_TRY(sample(&samples_.dispatch, [&](cudaStream_t stream) {
+    // Counts are exchanged once, before anything is timed.
+    SHUNT_TRY(buffer_->dispatch(*handle_, input_.data(), output_, timer_.work()));
+    SHUNT_TRY(buffer_->wait(timer_.work()));
+    LinkBytes of_dispatch;
+    LinkBytes of_combine;
+    SHUNT_TRY(sample_counted(&samples_.dispatch, &of_dispatch, [&](cudaStream_t stream) {
       return buffer_->dispatch(*handle_, input_.data(), output_, stream);
     }));
-    SHUNT_TRY(sample(&samples_.combine, [&](cudaStream_t stream) {
+    SHUNT_TRY(sample_counted(&samples_.combine, &of_combine, [&](cudaStream_t stream) {
       return buffer_->combine(*handle_, {output_.rows, sums_.data()}, stream);
     }));
+    samples_.dispatch_sent = of_dispatch.sent;
+    samples_.combine_received = of_combine.received;
+    samples_.counted_operations = kWarmUp + o_.iterations;
+    SHUNT_TRY(sample(&samples_.launch, [&](cudaStream_t stream) -> Status {
+      launch_nothing(o_.blocks, o_.warps, stream);
+      return {};
+    }));
+    if (o_.gpus > 1) SHUNT_TRY(time_links());
     SHUNT_TRY(sample(&samples_.copy_mix, [&](cudaStream_t stream) -> Status {
       launch_copy_mix(
           plain_.data(), input_.data(), begin, o_.tokens, row_bytes(), o_.blocks, stream);
@@ -190,6 +224,37 @@ class Bench {
     return sample(&samples_.read_mix, [&](cudaStream_t stream) -> Status {
       launch_read_mix(
           plain_sums(), plain_.data(), begin, o_.tokens, row_bytes(), o_.blocks, stream);
+      return {};
+    });
+  }
+
+  /// Rows of the input to and from the next device, as many as fall to a rank there.
+  Status time_links() {
+    const plan::Plan& plan = handle_->plan();
+    for (int r = 0; r < world_.size(); ++r) {
+      if (r % o_.gpus == world_.rank() % o_.gpus) continue;
+      const auto rows = static_cast<double>(plan.rows_to_rank[static_cast<std::size_t>(r)]);
+      samples_.link_row_bytes += rows * static_cast<double>(row_bytes());
+      samples_.link_extra_bytes += rows * (8.0 * o_.topk + sizeof(RowOrigin));
+    }
+    std::vector<std::int32_t> each(static_cast<std::size_t>(o_.tokens) + 1);
+    std::iota(each.begin(), each.end(), 0);
+    DeviceMemory list;
+    SHUNT_TRY(allocate(each.size() * sizeof(std::int32_t), &list));
+    SHUNT_TRY(check(
+        cudaMemcpy(list.data(), each.data(), each.size() * sizeof(std::int32_t), cudaMemcpyDefault),
+        "copying a row list"));
+    const int peer = (world_.rank() + 1) % world_.size();
+    const std::ptrdiff_t offset = static_cast<std::byte*>(output_.rows) - buffer_->heap().base();
+    // Every rank has rows of its own in the peer's output.
+    std::byte* there = buffer_->heap().window(peer).base + offset;
+    const auto* begin = reinterpret_cast<const std::int32_t*>(list.data());
+    SHUNT_TRY(sample(&samples_.push, [&](cudaStream_t stream) -> Status {
+      launch_copy_mix(there, input_.data(), begin, o_.tokens, row_bytes(), o_.blocks, stream);
+      return {};
+    }));
+    return sample(&samples_.pull, [&](cudaStream_t stream) -> Status {
+      launch_copy_mix(plain_.data(), there, begin, o_.tokens, row_bytes(), o_.blocks, stream);
       return {};
     });
   }

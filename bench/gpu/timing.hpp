@@ -22,6 +22,7 @@ struct TimingOptions {
   int blocks = 16;
   int warps = 16;
   int row_warps = 0;
+  int gpus = 1;  ///< Rank r runs on device r mod gpus.
   int iterations = 40;
   bool verify = true;
 };
@@ -36,6 +37,17 @@ struct Samples {
   double output_bytes = 0;         ///< Rows that this rank sends: written by dispatch, read back.
   double memory_bytes_per_us = 0;  ///< Rank 0 alone, whole device, bytes read plus written.
   unsigned long long wrong = 0;    ///< Elements that differed.
+  std::vector<double> launch;      ///< An empty kernel of the same shape.
+
+  // Between devices; empty on one.
+  std::vector<double> push;     ///< This rank's input, copied to the next device …
+  std::vector<double> pull;     ///< … and from it, all ranks at once.
+  double link_row_bytes = 0;    ///< Rows that dispatch stores on other devices, and combine reads.
+  double link_extra_bytes = 0;  ///< Ids, weights and origins that go with them in dispatch.
+  /// What the first rank of a device saw its NVLink counters do; −1 where they cannot be read.
+  double dispatch_sent = -1;     ///< Bytes that left this device during all dispatches …
+  double combine_received = -1;  ///< … that came to it during all combines.
+  int counted_operations = 0;
 };
 
 /// Collective.
