@@ -92,6 +92,11 @@ struct BufferOptions {
   std::size_t heap_bytes = std::size_t{256} << 20;  ///< For allocate(), per rank.
   std::string provider;                             ///< libfabric provider; empty: tcp.
   std::string bind_address;  ///< Of this rank's NIC, where the provider names ranks by address.
+  /// This rank's NICs, where it has a choice or several: device names of the provider ("mlx5_0",
+  /// "eth0") or addresses of interfaces. Queue pair q runs on NIC q mod n and reaches NIC q mod n
+  /// of its peers: the same number on all ranks, and qps at least as many. Empty: one, as
+  /// bind_address says.
+  std::vector<std::string> nics;
   std::uint64_t deadline_ns = 30'000'000'000;  ///< Of every single wait.
   std::uint64_t heartbeat_ns = 1'000'000'000;  ///< Silence after which a rank counts as lost.
 };

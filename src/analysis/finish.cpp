@@ -102,7 +102,9 @@ void note_assumptions(const profile::RunInfo& run, Measures& out) {
   const bool links = std::ranges::any_of(
       out.operations, [](const OperationMeasure& measure) { return !measure.links.empty(); });
   if (!links) return;
-  if (!run.config.emulated_link) {
+  if (run.config.nics_per_node) {
+    out.notes.push_back("links: the NICs of a node are measured together, against their sum");
+  } else if (!run.config.emulated_link) {
     out.notes.push_back("links: one NIC a node is assumed, shared by all of its ranks");
   }
   if (const std::string framing = describe_framing(run.config.provider, run.config.link_mtu);

@@ -23,11 +23,19 @@ struct Pair {
   const PairTotals* totals;
 };
 
-/// The pairs that leave `node` in `op`, in rank order.
-std::vector<Pair> pairs_leaving(const Accumulated& seen,
+/// True if what goes from `source` to `target` passes the NIC of `node` in this direction.
+bool passes(const cluster::Shape& shape, int source, int target, int node, bool incoming) {
+  const int from = shape.node_of(source);
+  const int to = shape.node_of(target);
+  return from != to && (incoming ? to : from) == node;
+}
+
+/// The pairs that pass the NIC of `node` in `op`, in rank order.
+std::vector<Pair> pairs_passing(const Accumulated& seen,
                                 const cluster::Shape& shape,
                                 std::uint32_t op,
-                                int node) {
+                                int node,
+                                bool incoming) {
   std::vector<Pair> pairs;
   const auto it = seen.pairs.find(op);
   if (it == seen.pairs.end()) return pairs;
@@ -35,7 +43,7 @@ std::vector<Pair> pairs_leaving(const Accumulated& seen,
     const int source = static_cast<int>(key >> 32);
     const int target = static_cast<int>(key & 0xffffffffU);
     if (source >= shape.world || target < 0 || target >= shape.world) continue;
-    if (shape.node_of(source) == node && shape.node_of(target) != node) {
+    if (passes(shape, source, target, node, incoming)) {
       pairs.push_back({source, target, &totals});
     }
   }
@@ -58,15 +66,15 @@ struct PairedOperation {
   int in_flight_max = 0;
 };
 
-/// Pairs puts with arrivals by (source, target, chunk) among those that leave `node`.
+/// Pairs puts with arrivals by (source, target, chunk) among those that pass the link.
 PairedOperation pair_events(const std::vector<PutEvent>& events,
                             const cluster::Shape& shape,
-                            int node) {
+                            const LinkMeasure& link) {
   std::vector<const PutEvent*> ours;
   for (const PutEvent& event : events) {
     const bool known = event.source >= 0 && event.source < shape.world && event.target >= 0 &&
                        event.target < shape.world;
-    if (known && shape.node_of(event.source) == node && shape.node_of(event.target) != node) {
+    if (known && passes(shape, event.source, event.target, link.node, link.incoming)) {
       ours.push_back(&event);
     }
   }
@@ -119,7 +127,8 @@ std::vector<Interval> add_operation(const Accumulated& seen,
                                     const OperationExtent& extent,
                                     LinkMeasure& link,
                                     LinkSamples& samples) {
-  const std::vector<Pair> pairs = pairs_leaving(seen, run.shape, extent.op, link.node);
+  const std::vector<Pair> pairs =
+      pairs_passing(seen, run.shape, extent.op, link.node, link.incoming);
   std::map<int, Interval> by_source;
   double bytes = 0;
   double puts = 0;
@@ -166,11 +175,11 @@ std::vector<Interval> add_operation(const Accumulated& seen,
   samples.put_bytes += bytes;
   samples.put_count += puts;
   samples.posting.push_back(static_cast<double>(last_post - first_post));
-  const std::uint64_t sending = send_phase_ns(seen, run, extent, link.node);
+  const std::uint64_t sending = link.incoming ? 0 : send_phase_ns(seen, run, extent, link.node);
   if (sending > 0) samples.posting_rate.push_back(bytes / static_cast<double>(sending));
   ++samples.last[last_pair];
   if (const auto it = seen.events.find(extent.op); it != seen.events.end()) {
-    PairedOperation paired = pair_events(it->second, run.shape, link.node);
+    PairedOperation paired = pair_events(it->second, run.shape, link);
     link.in_flight_max = std::max(link.in_flight_max, paired.in_flight_max);
     double sum = 0;
     for (const double latency : paired.latency) sum += latency;
@@ -181,8 +190,9 @@ std::vector<Interval> add_operation(const Accumulated& seen,
 }
 
 void rate_link(const profile::RunInfo& run, const LinkSamples& samples, LinkMeasure& link) {
-  if (!run.config.link_rate_bytes_per_s || *run.config.link_rate_bytes_per_s <= 0) return;
-  const double rating = *run.config.link_rate_bytes_per_s / 1e9;  // bytes per ns
+  const auto node_rate = run.config.node_rate_bytes_per_s();
+  if (!node_rate) return;
+  const double rating = *node_rate / 1e9;  // bytes per ns
   const double record = link.rate.p50 / rating;
   std::vector<double> shares;
   for (std::size_t i = 0; i < samples.frames.size(); ++i) {
@@ -236,18 +246,27 @@ std::vector<std::vector<Interval>> measure_links(const Accumulated& seen,
                                                  const std::vector<OperationExtent>& extents,
                                                  OperationMeasure& out) {
   std::vector<std::vector<Interval>> windows(extents.size());
-  for (int node = 0; node < run.shape.nodes && run.shape.nodes > 1; ++node) {
-    LinkMeasure link{.node = node};
-    link.name = run.shape.nodes == 2 ? fmt::format("node {} → node {}", node, 1 - node)
-                                     : fmt::format("node {} → others", node);
+  const int nodes = run.shape.nodes > 1 ? run.shape.nodes : 0;
+  const auto measure = [&](int node, bool incoming, std::string name) {
+    LinkMeasure link{.node = node, .incoming = incoming, .name = std::move(name)};
     LinkSamples samples;
     for (std::size_t i = 0; i < extents.size(); ++i) {
       const auto window = add_operation(seen, run, extents[i], link, samples);
       windows[i].insert(windows[i].end(), window.begin(), window.end());
     }
-    if (samples.window.empty() && link.incomplete_iterations == 0) continue;
+    if (samples.window.empty() && link.incomplete_iterations == 0) return;
     summarise_link(run, samples, link);
     out.links.push_back(std::move(link));
+  };
+  for (int node = 0; node < nodes; ++node) {
+    measure(node,
+            false,
+            nodes == 2 ? fmt::format("node {} → node {}", node, 1 - node)
+                       : fmt::format("node {} → others", node));
+  }
+  // Of two nodes, what leaves one is what enters the other.
+  for (int node = 0; node < nodes && nodes > 2; ++node) {
+    measure(node, true, fmt::format("others → node {}", node));
   }
   for (auto& window : windows) window = unite(std::move(window));
   return windows;
@@ -260,7 +279,7 @@ std::vector<CounterCheck> check_counters(const Accumulated& seen,
   for (const profile::LinkCounter& counter : run.counters) {
     CounterCheck check{.counter = counter};
     for (const std::uint32_t op : ops) {
-      for (const Pair& pair : pairs_leaving(seen, run.shape, op, counter.from_node)) {
+      for (const Pair& pair : pairs_passing(seen, run.shape, op, counter.from_node, false)) {
         if (counter.to_node >= 0 && run.shape.node_of(pair.target) != counter.to_node) continue;
         check.record_bytes += pair.totals->put_bytes + pair.totals->control_bytes;
       }

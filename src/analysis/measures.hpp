@@ -58,11 +58,13 @@ struct RankOperation {
   double wait_ns = 0;
 };
 
-/// A link in one direction: the NIC of `node`, outgoing, all its ranks sharing it. One sample per
-/// measured iteration whose puts and arrivals are all there.
+/// A link in one direction: the NIC of `node`, all its ranks sharing it; incoming ones from three
+/// nodes on, where several senders may meet at one. One sample per measured iteration whose puts
+/// and arrivals are all there.
 struct LinkMeasure {
   int node = 0;
-  std::string name;   ///< "node 0 → node 1", "node 0 → others"
+  bool incoming = false;
+  std::string name;   ///< "node 0 → node 1", "node 0 → others", "others → node 0"
   Stats window_ns;    ///< Union over the sharing ranks of [first put posted, last arrival].
   Stats bytes;        ///< Of the puts that carry records, framing of chunks included.
   Stats frame_bytes;  ///< Estimate; empty where the provider's framing is not modelled.

@@ -108,8 +108,8 @@ TimelineLink TimelineBuilder::link_of(int node, std::uint64_t origin) const {
 Timeline TimelineBuilder::finish() const {
   Timeline out;
   out.left_out = left_out_;
-  if (run_.config.link_rate_bytes_per_s && *run_.config.link_rate_bytes_per_s > 0) {
-    out.rating_bytes_per_ns = *run_.config.link_rate_bytes_per_s / 1e9;
+  if (const auto rate = run_.config.node_rate_bytes_per_s()) {
+    out.rating_bytes_per_ns = *rate / 1e9;
   }
   if (phases_.empty()) return out;
   std::uint64_t origin = std::numeric_limits<std::uint64_t>::max();

@@ -384,6 +384,10 @@ void add_bench(Program& program) {
   verb.add_option("--warmup", o->warmup, "Iterations before them")->capture_default_str();
   verb.add_flag("--check", o->check, "Compare every row and sum with a reference");
   verb.add_option("--provider", o->provider, "libfabric provider (default: tcp)");
+  verb.add_option("--nic",
+                  o->nic,
+                  "NICs to stripe queue pairs over: names or addresses; / between local ranks")
+      ->type_name("A,B/C,D");
   verb.add_option("--link-rate", o->link_rate, "Rating of one node's NIC, such as 400Gbit");
   verb.add_option("--emulate-link",
                   o->emulate_link,

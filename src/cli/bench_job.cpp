@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <set>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -45,6 +46,37 @@ Result<SlowRank> parse_slow_rank(const std::string& text) {
     if (ms.ec == std::errc() && ms.ptr == end && slow.ms >= 0 && slow.rank >= 0) return slow;
   }
   return usage_error("--slow-rank '{}' is not understood; give RANK:MILLISECONDS", text);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(separator, begin);
+    parts.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return parts;
+}
+
+/// "a,b/c,d": local rank 0 has NICs a and b, rank 1 c and d, rank 2 a and b …
+Result<std::vector<std::vector<std::string>>> parse_nics(const std::string& text, int qps) {
+  std::vector<std::vector<std::string>> all;
+  if (text.empty()) return all;
+  for (const std::string& list : split(text, '/')) {
+    all.push_back(split(list, ','));
+    const std::vector<std::string>& nics = all.back();
+    if (std::ranges::count(nics, "") != 0 || nics.size() != all.front().size()) {
+      return usage_error(
+          "--nic '{}' is not understood; NAME,NAME for all ranks, or NAME,NAME/NAME,NAME by local "
+          "rank, the same number for each",
+          text);
+    }
+  }
+  if (static_cast<std::size_t>(std::max(qps, 0)) < all.front().size()) {
+    return usage_error(
+        "--nic names {} NICs a rank; --qps {} has to be as many or more", all.front().size(), qps);
+  }
+  return all;
 }
 
 BufferOptions buffer_options(const BenchJob& job, std::int64_t most_rows) {
@@ -96,6 +128,8 @@ class RankBench {
     if (o().check && o().warmup == 0) {
       return usage_error("--check needs --warmup 1 or more: it looks at a warm-up iteration");
     }
+    // Between two barriers: a rank may be done while what it sent is still on its link.
+    SHUNT_TRY(world_.barrier());
     auto before = read_counters();
     if (!before) return Unexpected(std::move(before).error());
     SHUNT_TRY(world_.barrier());
@@ -150,6 +184,7 @@ class RankBench {
   Status create_buffer(std::int64_t most_rows) {
     BufferOptions options = buffer_options(job_, most_rows);
     if (job_.links != nullptr) options.bind_address = job_.links->address(node());
+    options.nics = job_.nics_of(job_.shape.local_of(world_.rank()));
     engine::BufferHooks hooks;
     hooks.recorder = &recorder_;
     auto slow = parse_slow_rank(o().slow_rank);
@@ -186,7 +221,8 @@ class RankBench {
     lib.provider = options.provider;
     lib.bind_address = options.bind_address;
     lib.qps = queue_pairs;
-    auto inner = fabric::create_libfabric(lib);
+    auto inner = options.nics.empty() ? fabric::create_libfabric(lib)
+                                      : fabric::create_libfabric_on(options.nics, lib);
     if (!inner) return inner;
     auto made = fabric::FaultyFabric::create(std::move(*inner), *faults);
     if (!made) return Unexpected(std::move(made).error());
@@ -369,6 +405,12 @@ Result<BenchJob> BenchJob::create(const BenchOptions& options) {
     if (!rate) return Unexpected(std::move(rate).error());
     job.link_rate = *rate;
   }
+  auto nics = parse_nics(options.nic, options.qps);
+  if (!nics) return Unexpected(std::move(nics).error());
+  job.nics = std::move(*nics);
+  if (!job.nics.empty() && !options.emulate_link.empty()) {
+    return usage_error("--nic names NICs of this machine; --emulate-link makes its own");
+  }
   const auto slow = parse_slow_rank(options.slow_rank);
   if (!slow) return Unexpected(slow.error());
   if (slow->rank >= options.ranks) {
@@ -384,6 +426,20 @@ Result<BenchJob> BenchJob::create(const BenchOptions& options) {
   if (!first) return Unexpected(std::move(first).error());
   job.run_id = Random::mix(wall_ns() ^ (static_cast<std::uint64_t>(::getpid()) << 32U));
   return job;
+}
+
+std::vector<std::string> BenchJob::nics_of(int local) const {
+  if (nics.empty()) return {};
+  return nics[static_cast<std::size_t>(local) % nics.size()];
+}
+
+std::optional<int> BenchJob::nics_per_node() const {
+  std::set<std::string> names;
+  for (int local = 0; local < shape.ranks_per_node; ++local) {
+    for (const std::string& name : nics_of(local)) names.insert(name);
+  }
+  if (names.empty()) return std::nullopt;
+  return static_cast<int>(names.size());
 }
 
 int BenchJob::recorded_every(bool warmup) const {
@@ -424,6 +480,7 @@ Result<profile::RunInfo> describe_run(const BenchJob& job, const char* launcher)
   c.device = "cpu";
   c.launcher = launcher;
   c.link_rate_bytes_per_s = job.link_rate;
+  c.nics_per_node = job.nics_per_node();
   c.emulated_link = job.links != nullptr;
   if (job.links != nullptr) {
     c.link_mtu = job.links->options().mtu;

@@ -41,6 +41,7 @@ struct BenchOptions {
   int warmup = 2;
   bool check = false;
   std::string provider;
+  std::string nic;           ///< NICs by local rank, as text; empty: the provider's choice.
   std::string link_rate;     ///< Rating of one node's NIC, as text; empty: unknown.
   std::string emulate_link;  ///< Rate of emulated links, as text; empty: none.
   std::string out;           ///< Run directory; empty: a temporary one.
@@ -73,6 +74,8 @@ struct BenchJob {
   cluster::Shape shape;
   routing::RoutingSpec routing;
   std::optional<double> link_rate;  ///< Bytes per second.
+  /// NICs of local rank l: list l mod their number. Empty: the provider chooses.
+  std::vector<std::vector<std::string>> nics;
   std::uint64_t run_id = 0;
   std::string directory;  ///< Exists; record files go there.
   const bootstrap::EmulatedNodes* links = nullptr;
@@ -85,6 +88,9 @@ struct BenchJob {
   [[nodiscard]] bool records(int iteration, bool warmup) const {
     return iteration % recorded_every(warmup) == 0;
   }
+  [[nodiscard]] std::vector<std::string> nics_of(int local) const;
+  /// Distinct NICs that the ranks of a node name; absent if they name none.
+  [[nodiscard]] std::optional<int> nics_per_node() const;
   static constexpr int kMostMeasured = 2000;
   static constexpr int kMostWarm = 100;
 };

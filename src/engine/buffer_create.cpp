@@ -97,6 +97,7 @@ struct BufferBuilder {
     o.failure = &state.failure_;
     o.lane = recorder != nullptr ? recorder->add_lane() : nullptr;
     o.qps = state.options_.qps;
+    o.nics = std::max<int>(1, static_cast<int>(state.options_.nics.size()));
     o.heartbeat_ns = state.options_.heartbeat_ns;
     state.proxy_ = std::make_unique<Proxy>(std::move(o));
     Proxy* proxy = state.proxy_.get();

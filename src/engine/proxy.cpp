@@ -440,6 +440,7 @@ void Proxy::on_data(const Signal& signal, const fabric::Event& event) {
   arrival.phase = put_phase(kind);
   const std::byte* slot = rank.landing_slot(kind, static_cast<int>(peer), got.sequence);
   arrival.qp = static_cast<std::uint16_t>(queue_pair(kind, got.sequence));
+  arrival.nic = static_cast<std::uint16_t>(arrival.qp % options_.nics);
   if (signal.kind == SignalKind::kCount) {
     const auto* entry = reinterpret_cast<const memory::CountEntry*>(slot);
     arrival.op = static_cast<std::uint32_t>(entry->op);
@@ -515,6 +516,7 @@ void Proxy::on_completion(const fabric::Event& event) {
     put.chunk = flight.note.chunk;
     put.peer = rank.rail_rank(static_cast<int>(peer));
     put.qp = static_cast<std::uint16_t>(queue_pair(kind, sequence));
+    put.nic = static_cast<std::uint16_t>(put.qp % options_.nics);
     put.phase = put_phase(kind);
     options_.lane->push(put);
   }

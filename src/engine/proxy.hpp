@@ -41,6 +41,7 @@ struct ProxyOptions {
   exec::FailureBox* failure = nullptr;
   record::Lane* lane = nullptr;  ///< Null: recording off.
   int qps = 1;                   ///< For data; queue pair `qps` carries credits and heartbeats.
+  int nics = 1;                  ///< Queue pair q runs on NIC q mod nics, for the records.
   std::uint64_t heartbeat_ns = 1'000'000'000;  ///< Silence after which a peer is lost.
 
   // Executors that cannot wake the thread (a GPU) are looked after instead.

@@ -44,6 +44,9 @@ Status check_options(const BufferOptions& o, const cluster::Shape& shape) {
                        kMostBlocks,
                        kMostBlocks);
   }
+  if (static_cast<std::size_t>(o.qps) < o.nics.size()) {
+    return usage_error("{} nics need as many queue pairs or more; qps is {}", o.nics.size(), o.qps);
+  }
   SHUNT_TRY(at_least_one("heartbeat_ns", static_cast<std::int64_t>(o.heartbeat_ns)));
   SHUNT_TRY(at_least_one("deadline_ns", static_cast<std::int64_t>(o.deadline_ns)));
   if (o.max_tokens < 0 || o.max_tokens > std::numeric_limits<std::int32_t>::max()) {
@@ -102,6 +105,7 @@ std::vector<std::pair<const char*, std::int64_t>> shared_options(const BufferOpt
           {"dtype", static_cast<std::int64_t>(o.dtype)},
           {"wire_dtype", static_cast<std::int64_t>(o.wire_dtype.value_or(o.dtype))},
           {"max_tokens", o.max_tokens},
+          {"number of nics", static_cast<std::int64_t>(o.nics.size())},
           {"chunk_tokens", o.chunk_tokens},
           {"credits", o.credits},
           {"qps", o.qps},
@@ -173,7 +177,8 @@ Result<std::unique_ptr<fabric::Fabric>> libfabric(const BufferOptions& options, 
   // Data within the credits; credits, heartbeats and control words beside them.
   o.depth = std::max<std::size_t>(256, data * 2 + static_cast<std::size_t>(peers) * 16);
   o.arrivals = std::max<std::size_t>(1024, data * 4 + static_cast<std::size_t>(peers) * 32);
-  return fabric::create_libfabric(o);
+  if (options.nics.empty()) return fabric::create_libfabric(o);
+  return fabric::create_libfabric_on(options.nics, o);
 }
 
 }  // namespace

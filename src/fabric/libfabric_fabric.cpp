@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/libfabric_fabric.hpp"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "fabric/ofi_discovery.hpp"
 #include "fabric/ofi_words.hpp"
 #include "fabric/put_check.hpp"
+#include "fabric/striped_fabric.hpp"
 
 namespace shunt::fabric {
 namespace {
@@ -477,6 +479,13 @@ void LibfabricFabric::wake() {
   (void)!::write(bell_.get(), &one, sizeof(one));
 }
 
+/// "10.0.0.1" or "fe80::1": of an interface, rather than its name.
+bool is_address(const std::string& text) {
+  in6_addr room{};
+  return ::inet_pton(AF_INET, text.c_str(), &room) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Fabric>> create_libfabric(const LibfabricOptions& options) {
@@ -495,6 +504,31 @@ Result<std::unique_ptr<Fabric>> create_libfabric(const LibfabricOptions& options
   if (!bell.valid()) return system_error(errno, "fabric: no eventfd for wake()");
   return std::unique_ptr<Fabric>(
       std::make_unique<LibfabricFabric>(std::move(*device), std::move(bell), options));
+}
+
+Result<std::unique_ptr<Fabric>> create_libfabric_on(const std::vector<std::string>& nics,
+                                                    const LibfabricOptions& options) {
+  const int count = static_cast<int>(nics.size());
+  if (options.qps < count) {
+    return usage_error(
+        "fabric: {} NICs need as many queue pairs or more; qps is {}", count, options.qps);
+  }
+  std::vector<std::unique_ptr<Fabric>> opened;
+  for (int k = 0; k < count; ++k) {
+    const std::string& nic = nics[static_cast<std::size_t>(k)];
+    LibfabricOptions own = options;
+    own.domain = is_address(nic) ? "" : nic;
+    own.bind_address = is_address(nic) ? nic : "";
+    own.qps = qps_of_nic(options.qps, count, k);
+    auto fabric = create_libfabric(own);
+    if (!fabric) {
+      Error error = std::move(fabric).error();
+      error.message = fmt::format("NIC '{}': {}", nic, error.message);
+      return Unexpected(std::move(error));
+    }
+    opened.push_back(std::move(*fabric));
+  }
+  return stripe(std::move(opened), options.qps);
 }
 
 }  // namespace shunt::fabric

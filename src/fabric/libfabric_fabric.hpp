@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "fabric/fabric.hpp"
 
@@ -35,5 +36,10 @@ struct LibfabricOptions {
 /// Opens the provider's device and the endpoints. An error names the requirement that is not met,
 /// and the providers that this machine offers.
 [[nodiscard]] Result<std::unique_ptr<Fabric>> create_libfabric(const LibfabricOptions& options);
+
+/// The same on several NICs, striped (striped_fabric.hpp): `nics` are devices or addresses, in
+/// place of those of `options`; `options.qps` counts the queue pairs of all.
+[[nodiscard]] Result<std::unique_ptr<Fabric>> create_libfabric_on(
+    const std::vector<std::string>& nics, const LibfabricOptions& options);
 
 }  // namespace shunt::fabric

@@ -169,7 +169,9 @@ std::vector<std::string> usable_providers() {
 Result<UniqueInfo> discover(const LibfabricOptions& options) {
   const std::vector<std::string> names = candidates(options.provider);
   LibfabricOptions chosen = options;
-  if (chosen.bind_address.empty() && named_by_ip(names.front())) chosen.bind_address = "127.0.0.1";
+  if (chosen.bind_address.empty() && chosen.domain.empty() && named_by_ip(names.front())) {
+    chosen.bind_address = "127.0.0.1";
+  }
   for (const std::string& name : names) {
     UniqueInfo info = query_exactly(name, chosen, Need::kAddress);
     if (info == nullptr) continue;

@@ -40,12 +40,19 @@ struct RunConfig {
   std::string device;                           ///< "cpu"
   std::string launcher;                         ///< World::kind()
   std::string provider;                         ///< Fabric::provider(), empty with one node.
-  std::optional<double> link_rate_bytes_per_s;  ///< Rating of one link, one direction.
+  std::optional<double> link_rate_bytes_per_s;  ///< Rating of one NIC, one direction.
+  std::optional<int> nics_per_node;  ///< That its ranks use together; absent: one is assumed.
   bool emulated_link = false;
   /// Depth of its token bucket: what passes at once after an idle time.
   std::optional<std::uint64_t> link_burst_bytes;
   int link_mtu = 1500;  ///< Of the links between nodes, where frames are derived.
   std::vector<std::string> command_line;
+
+  /// Rating of a node's NICs together, one direction; absent where none is given or it is no rate.
+  [[nodiscard]] std::optional<double> node_rate_bytes_per_s() const {
+    if (!link_rate_bytes_per_s || *link_rate_bytes_per_s <= 0) return std::nullopt;
+    return *link_rate_bytes_per_s * nics_per_node.value_or(1);
+  }
 };
 
 /// One collective operation of the run and what it was for.

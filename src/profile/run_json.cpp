@@ -47,6 +47,7 @@ void fields(Io& io, RunConfig* /*tag*/, T& config) {
   io("launcher", config.launcher);
   io("provider", config.provider);
   io("link_rate_bytes_per_s", config.link_rate_bytes_per_s);
+  io("nics_per_node", config.nics_per_node);
   io("emulated_link", config.emulated_link);
   io("link_burst_bytes", config.link_burst_bytes);
   io("link_mtu", config.link_mtu);

@@ -201,7 +201,7 @@ std::string word_for(double utilisation) {
 
 std::vector<Bar> bars_of(const profile::RunInfo& run, const Measures& measures) {
   std::vector<Bar> bars;
-  const std::optional<double>& rating = run.config.link_rate_bytes_per_s;
+  const std::optional<double> rating = run.config.node_rate_bytes_per_s();
   for (const OperationMeasure& operation : measures.operations) {
     for (const LinkMeasure& link : operation.links) {
       Bar bar{.label = fmt::format("{:<8}  {}", record::to_string(operation.kind), link.name)};
@@ -329,6 +329,7 @@ std::vector<Fact> config_of(const profile::RunInfo& run) {
   text("device", "device", config.device);
   text("launcher", "launcher", config.launcher);
   text("provider", "provider", config.provider);
+  if (config.nics_per_node) number("nics_per_node", "NICs a node", *config.nics_per_node);
   if (config.link_rate_bytes_per_s) {
     facts.push_back(
         {"link_rate_gb_per_s",

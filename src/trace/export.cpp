@@ -137,7 +137,7 @@ class Exporter : public profile::RecordVisitor {
     process.kind = Track::Kind::kProcess;
     process.name = fmt::format("links · bytes that arrived, per {} µs", rates_.bin_ns() / 1000);
     sink_.declare(process);
-    const double rating = run_.config.link_rate_bytes_per_s.value_or(0.0);
+    const double rating = run_.config.node_rate_bytes_per_s().value_or(0.0);
     int order = 0;
     for (const auto& [link, bins] : rates_.links()) {
       const std::string name = link.second < 0

@@ -14,8 +14,8 @@
 namespace shunt::verdict {
 
 std::optional<double> Facts::rating() const {
-  const std::optional<double>& rate = config().link_rate_bytes_per_s;
-  if (!rate || *rate <= 0) return std::nullopt;
+  const std::optional<double> rate = config().node_rate_bytes_per_s();
+  if (!rate) return std::nullopt;
   return *rate / 1e9;
 }
 
@@ -47,8 +47,17 @@ bool burst_hides_rate(const Facts& facts, const analysis::LinkMeasure& link) {
   return burst_bytes(facts) > kBurstHidesRate * link.bytes.p50;
 }
 
-bool is_underused(const Facts& facts, const analysis::LinkMeasure& link) {
-  return link.utilisation && *link.utilisation < kUnderused && !pipe_of(facts, link).small_batch;
+bool is_underused(const Facts& facts,
+                  const analysis::OperationMeasure& operation,
+                  const analysis::LinkMeasure& link) {
+  if (!link.utilisation || *link.utilisation >= kUnderused || pipe_of(facts, link).small_batch) {
+    return false;
+  }
+  // What leaves a node cannot be faster than what enters the others, and the reverse.
+  return std::ranges::none_of(operation.links, [&](const analysis::LinkMeasure& other) {
+    return other.incoming != link.incoming && other.node != link.node &&
+           other.utilisation.value_or(0) >= kUnderused;
+  });
 }
 
 std::string name_links(const std::vector<const analysis::LinkMeasure*>& links) {

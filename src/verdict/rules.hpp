@@ -60,8 +60,12 @@ struct Pipe {
 /// True where the bytes of an operation are too few to tell an emulated link's rate from its burst.
 [[nodiscard]] bool burst_hides_rate(const Facts& facts, const analysis::LinkMeasure& link);
 
-/// True where the link has a utilisation, it is below kUnderused, and the batch could do better.
-[[nodiscard]] bool is_underused(const Facts& facts, const analysis::LinkMeasure& link);
+/// True where the link has a utilisation, it is below kUnderused, the batch could do better, and no
+/// link of another node in the other direction is nearly full: with several senders into one
+/// receiver that one is the limit.
+[[nodiscard]] bool is_underused(const Facts& facts,
+                                const analysis::OperationMeasure& operation,
+                                const analysis::LinkMeasure& link);
 
 /// "node 0 → node 1", "2 links: node 0 → node 1, node 1 → node 0".
 [[nodiscard]] std::string name_links(const std::vector<const analysis::LinkMeasure*>& links);

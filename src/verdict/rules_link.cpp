@@ -88,7 +88,7 @@ RuleResult underused(const Facts& facts) {
   for (const OperationMeasure& operation : facts.measures.operations) {
     std::vector<const LinkMeasure*> low;
     for (const LinkMeasure& link : operation.links) {
-      if (is_underused(facts, link)) low.push_back(&link);
+      if (is_underused(facts, operation, link)) low.push_back(&link);
     }
     if (low.empty()) continue;
     const LinkMeasure& least = *slowest_of(low);

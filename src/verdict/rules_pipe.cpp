@@ -61,8 +61,9 @@ std::string derive_pipe(const Facts& facts, const LinkMeasure& link, const Pipe&
                      number(link.in_flight_mean));
 }
 
-bool unfilled(const Facts& facts, const LinkMeasure& link) {
-  return is_underused(facts, link) && !link.latency_ns.empty() && !pipe_of(facts, link).filled;
+bool unfilled(const Facts& facts, const OperationMeasure& operation, const LinkMeasure& link) {
+  return is_underused(facts, operation, link) && !link.latency_ns.empty() &&
+         !pipe_of(facts, link).filled;
 }
 
 bool one_put_a_queue(const LinkMeasure& link) {
@@ -133,9 +134,9 @@ RuleResult small_messages(const Facts& facts) {
   const auto few_bytes = [&](const LinkMeasure& link) { return pipe_of(facts, link).small_batch; };
   return for_links(
       facts,
-      [&](const OperationMeasure&, const LinkMeasure& link) {
+      [&](const OperationMeasure& operation, const LinkMeasure& link) {
         if (few_bytes(link)) return true;
-        return is_underused(facts, link) && link.put_bytes_mean < kSmallPutBytes &&
+        return is_underused(facts, operation, link) && link.put_bytes_mean < kSmallPutBytes &&
                !link.latency_ns.empty() && link.puts.p50 > 1;
       },
       [&](const LinkMeasure& link) {
@@ -147,8 +148,8 @@ RuleResult small_messages(const Facts& facts) {
 RuleResult few_qps(const Facts& facts) {
   return for_links(
       facts,
-      [&](const OperationMeasure&, const LinkMeasure& link) {
-        return unfilled(facts, link) && link.put_bytes_mean >= kSmallPutBytes &&
+      [&](const OperationMeasure& operation, const LinkMeasure& link) {
+        return unfilled(facts, operation, link) && link.put_bytes_mean >= kSmallPutBytes &&
                one_put_a_queue(link);
       },
       [&](const LinkMeasure& link) {
@@ -184,7 +185,7 @@ RuleResult few_blocks(const Facts& facts) {
       facts,
       [&](const OperationMeasure& operation, const LinkMeasure& link) {
         const auto* send = sending(operation);
-        return send != nullptr && unfilled(facts, link) && !one_put_a_queue(link) &&
+        return send != nullptr && unfilled(facts, operation, link) && !one_put_a_queue(link) &&
                link.put_bytes_mean >= kSmallPutBytes &&
                link.posting_ns.p50 >= kPostedLate * link.window_ns.p50 &&
                send->wait_ns.p50 < kMostly * send->dur_ns.p50;

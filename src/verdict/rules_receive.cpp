@@ -52,7 +52,7 @@ void add_ends(const Ends& ends, Finding& finding) {
 const LinkMeasure* worst_underused(const Facts& facts, const OperationMeasure& operation) {
   std::vector<const LinkMeasure*> low;
   for (const LinkMeasure& link : operation.links) {
-    if (is_underused(facts, link)) low.push_back(&link);
+    if (is_underused(facts, operation, link)) low.push_back(&link);
   }
   return slowest_of(low);
 }

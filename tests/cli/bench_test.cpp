@@ -172,6 +172,22 @@ TEST_F(Bench, ACheckedRunPassesAndSaysSo) {
   expect_refused("--ranks 2 --nodes 1 --out " + out, 2, "--force");
 }
 
+TEST_F(Bench, StripesOverTheNicsThatAreNamed) {
+  const std::string out = elsewhere_.file("run");
+  const json report = measured(
+      "--nodes 2 --ranks 4 --tokens 40 --hidden 64 --iters 2 --chunk 4 --qps 4 --check --link-rate "
+      "1Gbit --nic 127.0.0.1,127.0.0.2/127.0.0.3,127.0.0.1 --out " +
+      out);
+  const json config = json::parse(testing::slurp(out + "/run.json")).at("config");
+  EXPECT_EQ(config.at("nics_per_node"), 3);
+  for (const json& link : rows(report, "links")) EXPECT_EQ(link.at("qps_used"), 4) << link.dump();
+  expect_refused("--nic eth0,,eth1 --qps 4", 2, "--nic 'eth0,,eth1'");
+  expect_refused("--nic eth0/eth1,eth2 --qps 4", 2, "the same number for each");
+  expect_refused("--nic eth0,eth1", 2, "--qps 1 has to be as many");
+  expect_refused("--nic nosuch0 --tokens 8", 4, "NIC 'nosuch0'");
+  expect_refused("--nic lo --emulate-link 1Gbit", 2, "--emulate-link makes its own");
+}
+
 TEST_F(Bench, ASlowRankIsNamed) {
   const json report =
       measured("--nodes 2 --ranks 4 --tokens 64 --hidden 64 --iters 4 --slow-rank 1:60");
@@ -268,6 +284,20 @@ TEST_F(EmulatedBench, ALargeBatchFillsTheLinkAndTheCounterAgrees) {
   for (const json& counter : rows(report, "counters")) {
     EXPECT_LE(std::abs(counter.at("difference_share").get<double>()), 0.02) << counter.dump();
   }
+}
+
+TEST_F(EmulatedBench, SendersThatMeetAtOneReceiverFillItsLinkAndTheCountersAgree) {
+  const json report = measured(
+      "--nodes 3 --ranks 3 --routing all-to-one --experts 3 --topk 1 --tokens 256 --hidden 1024 "
+      "--emulate-link 100Mbit --iters 3 --warmup 1");
+  EXPECT_THAT(finding_ids(report), Contains("saturated"));
+  EXPECT_THAT(finding_ids(report), Not(Contains("underused")));
+  EXPECT_THAT(finding_ids(report), Not(Contains("counters-disagree")));
+  bool full = false;
+  for (const json& link : rows(report, "links")) {
+    full |= link.at("link") == "others → node 0" && link.at("utilisation_share") >= 0.85;
+  }
+  EXPECT_TRUE(full) << rows(report, "links").dump(1);
 }
 
 TEST_F(EmulatedBench, ALongRunKeepsFewRecordsAndStillAccountsForEveryByte) {

@@ -251,6 +251,7 @@ Status Buffer::start_proxy(bootstrap::World& world) {
   o.failure = &failures_;
   o.lane = hooks_.recorder != nullptr ? hooks_.recorder->add_lane() : nullptr;
   o.qps = options_.qps;
+  o.nics = std::max<int>(1, static_cast<int>(options_.nics.size()));
   o.heartbeat_ns = options_.heartbeat_ns;
   o.on_abort = [this](std::uint64_t word) {
     std::atomic_ref<std::uint64_t>(*host_abort_).store(word, std::memory_order_release);

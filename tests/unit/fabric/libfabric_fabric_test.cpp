@@ -70,6 +70,33 @@ TEST_P(LibfabricStream, DataIsThereWhenTheImmediateIs) {
   expect_clean(test::stream_in_threads(ranks, shape));
 }
 
+TEST(LibfabricFabric, StripesOverSeveralInterfaces) {
+  // Each rank has two addresses of its own, as it would have two NICs.
+  test::StreamShape shape{.ranks = 2, .qps = 3, .messages = 60, .window = 6, .slot_bytes = 70'000};
+  shape.sizes = {0, 1, 70'000, 4096};
+  std::vector<Rank> ranks(2);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const std::string own = "127.0." + std::to_string(rank + 1);
+    auto fabric = create_libfabric_on({own + ".1", own + ".2"}, {.qps = 3});
+    ASSERT_TRUE(fabric) << fabric.error().to_string();
+    ranks[rank].region.resize(shape.region_bytes());
+    ranks[rank].fabric = std::move(*fabric);
+  }
+  ASSERT_NO_FATAL_FAILURE(test::connect_all(ranks));
+  expect_clean(test::stream_in_threads(ranks, shape));
+}
+
+TEST(LibfabricFabric, ANicThatIsNotThereIsNamed) {
+  const auto by_name = create_libfabric_on({"lo", "nosuch0"}, {.qps = 2});
+  ASSERT_FALSE(by_name);
+  EXPECT_THAT(by_name.error().message, HasSubstr("NIC 'nosuch0'"));
+  EXPECT_THAT(by_name.error().message, HasSubstr("it has no device 'nosuch0'"));
+  const auto by_address = create_libfabric_on({"127.0.0.1", "203.0.113.7"}, {.qps = 2});
+  ASSERT_FALSE(by_address);
+  EXPECT_THAT(by_address.error().message, HasSubstr("NIC '203.0.113.7'"));
+  EXPECT_FALSE(create_libfabric_on({"127.0.0.1", "127.0.0.2"}, {.qps = 1}));
+}
+
 TEST(LibfabricFabric, OneThreadCanDriveAllRanks) {
   test::StreamShape shape{.ranks = 3, .messages = 40, .window = 4, .slot_bytes = 100'000};
   shape.sizes = {0, 100'000, 8};

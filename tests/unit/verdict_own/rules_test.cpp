@@ -53,6 +53,50 @@ TEST(Saturated, FullLinkSaysSoAndNothingElse) {
   EXPECT_THAT(judged(SyntheticRun{}).headline, HasSubstr("is full: 95.2 %"));
 }
 
+/// Nodes 1 and 2 each send `share` of what node 0 can receive, at once; node 0 sends little.
+Judgement incast(double share) {
+  constexpr std::uint64_t kWindow = 100'000'000;
+  profile::RecordingSummary recording;
+  recording.run.shape = {3, 1, 3};
+  recording.run.config.provider = "verbs";
+  recording.run.config.link_rate_bytes_per_s = 1e9;
+  recording.run.operations = {{.op = 0, .kind = record::Phase::kDispatch}};
+  for (int rank = 0; rank < 3; ++rank) recording.ranks.push_back({rank, true, true});
+  analysis::MeasureBuilder builder;
+  for (int rank = 0; rank < 3; ++rank) {
+    builder.on_span(rank, {.begin_ns = 0, .end_ns = kWindow, .phase = record::Phase::kDispatch});
+  }
+  for (const int source : {1, 2}) {
+    for (int chunk = 0; chunk < 10; ++chunk) {
+      const auto bytes = static_cast<std::uint64_t>(share * kWindow / 10);
+      const auto landed = static_cast<std::uint64_t>(chunk + 1) * kWindow / 10;
+      builder.on_put(source,
+                     {.posted_ns = landed - kWindow / 10,
+                      .bytes = bytes,
+                      .peer = 0,
+                      .chunk = chunk,
+                      .phase = record::Phase::kDispatchInterNodeSend});
+      builder.on_arrival(0,
+                         {.time_ns = landed,
+                          .bytes = bytes,
+                          .peer = source,
+                          .chunk = chunk,
+                          .phase = record::Phase::kDispatchInterNodeSend});
+    }
+  }
+  return judge(recording, builder.finish(recording));
+}
+
+TEST(Saturated, SeveralSendersFillTheLinkOfOneReceiver) {
+  const Judgement full = incast(0.48);
+  EXPECT_THAT(find(full, "saturated").where, HasSubstr("others → node 0"));
+  EXPECT_THAT(ids(full), Not(Contains("underused"))) << "the senders cannot go faster";
+  EXPECT_THAT(full.headline, HasSubstr("others → node 0 (dispatch) is full: 96.0 %"));
+  const Judgement slow = incast(0.3);
+  EXPECT_THAT(ids(slow), Not(Contains("saturated")));
+  EXPECT_THAT(ids(slow), Contains("underused"));
+}
+
 TEST(Saturated, CloseToFullIsNeither) {
   SyntheticRun run;
   run.wire_bytes_per_ns = 0.103;
