@@ -77,18 +77,22 @@ template <exec::Executor Exec>
   const exec::RankView& rank = exec.rank();
   // Whole accesses of a warp in every type: 32 lanes of at most 8 elements.
   const exec::Slice slice = exec::slice_of(share, args.hidden, 256);
+  const std::int64_t begin = args.copies_begin[token];
+  const std::int64_t end = args.copies_begin[token + 1];
+  const auto own_rows = [&](std::int64_t record) { return args.own_rows + record * args.fanout; };
   int used = 0;
-  for (std::int64_t c = args.copies_begin[token]; c < args.copies_begin[token + 1]; ++c) {
-    const plan::NodeCopy& copy = args.copies[c];
-    if (copy.node == rank.node) {
-      used += add_node_rows(exec,
-                            args,
-                            targets,
-                            args.own_rows + static_cast<std::int64_t>(copy.record) * args.fanout,
-                            slice.begin,
-                            terms + used);
-    } else if (!add_partial(exec, args, copy, slice.begin, terms + used++)) {
-      return false;
+  if (rank.peers() == 0) {
+    // All copies are this node's, one a token, in the order of the records.
+    if (begin < end) used = add_node_rows(exec, args, targets, own_rows(begin), slice.begin, terms);
+  } else {
+    for (std::int64_t c = begin; c < end; ++c) {
+      const plan::NodeCopy& copy = args.copies[c];
+      if (copy.node == rank.node) {
+        used +=
+            add_node_rows(exec, args, targets, own_rows(copy.record), slice.begin, terms + used);
+      } else if (!add_partial(exec, args, copy, slice.begin, terms + used++)) {
+        return false;
+      }
     }
   }
   const std::uint64_t out_bytes = args.hidden * size_of(args.types.output);

@@ -61,7 +61,7 @@ struct SharedLayout {
     const auto n = static_cast<std::size_t>(warps);
     l.terms = l.bytes;
     l.barriers = l.terms + align(n * static_cast<std::size_t>(max_terms) * sizeof(SumTerm));
-    l.stages = l.barriers + align(n * sizeof(std::uint64_t));
+    l.stages = l.barriers + align(2 * n * sizeof(std::uint64_t));
     l.bytes = l.stages + n * stage_bytes;
     return l;
   }
@@ -173,8 +173,8 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
   const unsigned warp = threadIdx.x / 32;
   const auto layout = SharedLayout::of_combine(
       context.rank.shape.ranks_per_node, static_cast<int>(warps), launched.max_terms, stage_bytes);
-  auto* barrier = reinterpret_cast<std::uint64_t*>(memory + layout.barriers) + warp;
-  if (threadIdx.x % 32 == 0) exec::cuda::ptx::barrier_init(barrier);
+  auto* barriers = reinterpret_cast<std::uint64_t*>(memory + layout.barriers) + 2 * warp;
+  if (threadIdx.x % 32 < 2) exec::cuda::ptx::barrier_init(barriers + threadIdx.x % 32);
   Shared<combine::CombineArgs>& shared = set_up(memory, context, launched);
   __syncthreads();
   exec::cuda::Tables tables;
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
                  warp * static_cast<unsigned>(launched.max_terms);
   tables.stage = {reinterpret_cast<std::byte*>(memory + layout.stages) + warp * stage_bytes,
                   stage_bytes,
-                  barrier};
+                  barriers};
   const bool last = run_block<kNodes, kRecord>(context, shared, tables, record::Phase::kCombine);
   if (last && threadIdx.x == 0) tell_host(context, shared.args.op);
 }

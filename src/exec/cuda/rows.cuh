@@ -108,24 +108,104 @@ struct Vector<DType::kF32> {
   }
 };
 
-/// Where the rows of one warp's sum meet: shared memory, filled by the copy engine.
+/// Where the rows of one warp's sum meet: two slots of shared memory in turn, filled by the copy
+/// engine, so that one part of the rows is summed while the next is on its way.
 struct SumStage {
   std::byte* buffer = nullptr;
-  std::uint32_t bytes = 0;  ///< Of the buffer; 0: there is none.
-  std::uint64_t* barrier = nullptr;
-  std::uint32_t parity = 0;
+  std::uint32_t bytes = 0;            ///< Of the buffer; 0: there is none.
+  std::uint64_t* barriers = nullptr;  ///< [2]
+  std::uint32_t parities = 0;         ///< Bit s: what the next wait on slot s waits for.
 };
 
-/// Bytes of every row that a warp brings in at a time: whole accesses of its lanes, as many as the
-/// stage holds for `count` rows. 0: not even one.
+/// Bytes of every row that a warp brings in at a time: whole accesses of its lanes, parts of about
+/// equal size, `count` rows to a slot. 0: not even one access fits.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t stage_part(const SumStage& stage,
-                                                                  int count) {
+                                                                  int count,
+                                                                  std::size_t row_bytes) {
   constexpr std::uint32_t kAccess = kLanes * sizeof(uint4);
-  return stage.bytes / static_cast<std::uint32_t>(count) / kAccess * kAccess;
+  const std::uint32_t most =
+      stage.bytes / (2 * static_cast<std::uint32_t>(count)) / kAccess * kAccess;
+  if (most == 0) return 0;
+  const auto row = static_cast<std::uint32_t>(row_bytes);
+  const std::uint32_t parts = (row + most - 1) / most;
+  return ((row + parts - 1) / parts + kAccess - 1) / kAccess * kAccess;
 }
 
-/// Sums of rows of one type, partials and output of the same. Partials are rounded where
-/// `kPartials` says that there is more than one. `part` from stage_part.
+/// Starts to fill a slot with the part of the rows that begins at `at`; `bytes` of each. One warp,
+/// which has read the slot's last content.
+__device__ __forceinline__ void load_part(const SumStage& stage,
+                                          std::uint32_t slot,
+                                          const SumTerm* terms,
+                                          int count,
+                                          std::uint32_t at,
+                                          std::uint32_t bytes,
+                                          std::uint32_t part,
+                                          int lane) {
+  std::uint64_t* barrier = stage.barriers + slot;
+  std::byte* to = stage.buffer + slot * (stage.bytes / 2);
+  if (lane == 0) ptx::barrier_expect(barrier, bytes * static_cast<std::uint32_t>(count));
+  __syncwarp();
+  for (int t = lane; t < count; t += kLanes) {
+    ptx::bulk_load(to + static_cast<std::uint32_t>(t) * part, terms[t].data + at, bytes, barrier);
+  }
+}
+
+/// Adds the vectors at `from`, `stride` vectors between the rows, kGroup of them a lane apart. The
+/// rows are `count` terms in fp32; partials are rounded where kPartials says that there is more
+/// than one. A single row passes through unchanged, NaNs included.
+template <DType kType, bool kPartials, int kGroup>
+__device__ __forceinline__ void add_vectors(
+    uint4* to, const uint4* from, const SumTerm* terms, int count, std::uint32_t stride) {
+  using V = Vector<kType>;
+  uint4 result[kGroup];
+#pragma unroll
+  for (int g = 0; g < kGroup; ++g) result[g] = from[g * kLanes];
+  if (count > 1) {
+    float partial[kGroup][V::kElements];
+    float total[kGroup][V::kElements];
+#pragma unroll
+    for (int g = 0; g < kGroup; ++g) V::widen(result[g], partial[g]);
+    bool first = true;
+    for (int t = 1; t < count; ++t) {
+      from += stride;
+      uint4 row[kGroup];
+#pragma unroll
+      for (int g = 0; g < kGroup; ++g) row[g] = from[g * kLanes];
+      const bool ended = kPartials && terms[t - 1].ends_partial;
+#pragma unroll
+      for (int g = 0; g < kGroup; ++g) {
+        float term[V::kElements];
+        V::widen(row[g], term);
+        if (ended) V::widen(V::narrow(partial[g]), partial[g]);
+#pragma unroll
+        for (int e = 0; e < V::kElements; ++e) {
+          if (ended) {
+            total[g][e] = first ? partial[g][e] : __fadd_rn(total[g][e], partial[g][e]);
+            partial[g][e] = term[e];
+          } else {
+            partial[g][e] = __fadd_rn(partial[g][e], term[e]);
+          }
+        }
+      }
+      first = first && !ended;
+    }
+#pragma unroll
+    for (int g = 0; g < kGroup; ++g) {
+      result[g] = V::narrow(partial[g]);
+      if (!kPartials || first) continue;
+      V::widen(result[g], partial[g]);
+#pragma unroll
+      for (int e = 0; e < V::kElements; ++e) {
+        total[g][e] = __fadd_rn(total[g][e], partial[g][e]);
+      }
+      result[g] = V::narrow(total[g]);
+    }
+  }
+#pragma unroll
+  for (int g = 0; g < kGroup; ++g) ptx::store_once(to + g * kLanes, result[g]);
+}
+
+/// Sums of rows of one type, partials and output of the same. `part` from stage_part.
 template <DType kType, bool kPartials>
 __device__ __forceinline__ void sum_staged(std::byte* dst,
                                            const SumTerm* terms,
@@ -134,58 +214,26 @@ __device__ __forceinline__ void sum_staged(std::byte* dst,
                                            std::uint32_t part,
                                            int lane,
                                            SumStage& stage) {
-  using V = Vector<kType>;
-  for (std::size_t at = 0; at < row_bytes; at += part) {
-    const auto bytes = static_cast<std::uint32_t>(row_bytes - at < part ? row_bytes - at : part);
-    if (lane == 0) {
-      ptx::barrier_expect(stage.barrier, bytes * static_cast<std::uint32_t>(count));
+  constexpr int kGroup = kPartials ? 1 : 2;
+  const auto row = static_cast<std::uint32_t>(row_bytes);
+  const auto bytes_at = [&](std::uint32_t at) { return row - at < part ? row - at : part; };
+  load_part(stage, 0, terms, count, 0, bytes_at(0), part, lane);
+  std::uint32_t slot = 0;
+  for (std::uint32_t at = 0; at < row; at += part, slot ^= 1U) {
+    if (row - at > part) {
+      load_part(stage, slot ^ 1U, terms, count, at + part, bytes_at(at + part), part, lane);
     }
-    __syncwarp();
-    for (int t = lane; t < count; t += kLanes) {
-      ptx::bulk_load(stage.buffer + static_cast<std::uint32_t>(t) * part,
-                     terms[t].data + at,
-                     bytes,
-                     stage.barrier);
-    }
-    ptx::barrier_wait(stage.barrier, stage.parity);
-    stage.parity ^= 1U;
+    ptx::barrier_wait(stage.barriers + slot, (stage.parities >> slot) & 1U);
+    stage.parities ^= 1U << slot;
+    const auto* from = reinterpret_cast<const uint4*>(stage.buffer + slot * (stage.bytes / 2));
     auto* to = reinterpret_cast<uint4*>(dst + at);
-    for (auto v = static_cast<std::uint32_t>(lane); v < bytes / sizeof(uint4); v += kLanes) {
-      const auto* from = reinterpret_cast<const uint4*>(stage.buffer) + v;
-      // A single row passes through unchanged, NaNs included.
-      uint4 result = *from;
-      if (count > 1) {
-        float partial[V::kElements];
-        float total[V::kElements];
-        V::widen(result, partial);
-        bool first = true;
-        for (int t = 1; t < count; ++t) {
-          from += part / sizeof(uint4);
-          float term[V::kElements];
-          V::widen(*from, term);
-          if (kPartials && terms[t - 1].ends_partial) {
-            V::widen(V::narrow(partial), partial);
-#pragma unroll
-            for (int e = 0; e < V::kElements; ++e) {
-              total[e] = first ? partial[e] : __fadd_rn(total[e], partial[e]);
-              partial[e] = term[e];
-            }
-            first = false;
-          } else {
-#pragma unroll
-            for (int e = 0; e < V::kElements; ++e) partial[e] = __fadd_rn(partial[e], term[e]);
-          }
-        }
-        result = V::narrow(partial);
-        if (kPartials && !first) {
-          V::widen(result, partial);
-#pragma unroll
-          for (int e = 0; e < V::kElements; ++e) total[e] = __fadd_rn(total[e], partial[e]);
-          result = V::narrow(total);
-        }
-      }
-      ptx::store_once(to + v, result);
+    const std::uint32_t vectors = bytes_at(at) / static_cast<std::uint32_t>(sizeof(uint4));
+    const std::uint32_t stride = part / static_cast<std::uint32_t>(sizeof(uint4));
+    auto v = static_cast<std::uint32_t>(lane);
+    for (; v + (kGroup - 1) * kLanes < vectors; v += kGroup * kLanes) {
+      add_vectors<kType, kPartials, kGroup>(to + v, from + v, terms, count, stride);
     }
+    if (v < vectors) add_vectors<kType, kPartials, 1>(to + v, from + v, terms, count, stride);
     ptx::fence_shared_for_bulk();
     __syncwarp();
   }
@@ -257,11 +305,13 @@ __device__ inline void sum_rows(std::byte* dst,
                                 SumTypes types,
                                 int lane,
                                 SumStage& stage) {
+  if (elements == 0) return;
   bool uniform = types.partial == types.output;
   for (int t = 0; t < count; ++t) {
     uniform = uniform && terms[t].type == types.output;
   }
-  const std::uint32_t part = uniform && count > 0 ? stage_part(stage, count) : 0;
+  const std::uint32_t part =
+      uniform && count > 0 ? stage_part(stage, count, elements * size_of(types.output)) : 0;
   const std::size_t row_bytes = elements * size_of(types.output);
   if (part == 0) {
     sum_any(dst, terms, count, elements, types, lane);
