@@ -11,6 +11,7 @@ namespace shunt::logs {
 void read_deepep(const Document& document, Sink& sink);
 void read_topology(const Document& document, Sink& sink);
 void read_counters(const Document& document, Sink& sink);
+void read_port_tools(const Document& document, Sink& sink);
 void read_links(const Document& document, Sink& sink);
 void read_trace(const Document& document, Sink& sink);
 void read_deepep_v2(const Document& document, Sink& sink);

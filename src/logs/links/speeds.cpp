@@ -50,6 +50,13 @@ std::string_view infiniband_name(double lane_gbps) {
   return found != nullptr ? found->name : std::string_view{};
 }
 
+std::optional<double> named_gbit(int lanes, std::string_view generation) {
+  for (const Generation& known : kGenerations) {
+    if (equals_ci(known.name, trim(generation))) return lanes * known.data_gbps;
+  }
+  return std::nullopt;
+}
+
 std::optional<double> printed_gbit(std::string_view text) {
   const auto number = number_at(text, 0);
   if (!number || number->value <= 0 || number->value > 1e9) return std::nullopt;

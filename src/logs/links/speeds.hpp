@@ -16,6 +16,9 @@ namespace shunt::logs {
 /// "EDR" and the like for a lane rate; empty if unknown.
 [[nodiscard]] std::string_view infiniband_name(double lane_gbps);
 
+/// Data rate in Gb/s of `lanes` lanes of a generation by its name ("HDR"); nullopt if unknown.
+[[nodiscard]] std::optional<double> named_gbit(int lanes, std::string_view generation);
+
 /// "400 Gb/sec (4X NDR)", "400", "100000Mb/s", "200 Gbps" → Gb/s.
 [[nodiscard]] std::optional<double> printed_gbit(std::string_view text);
 
