@@ -141,7 +141,7 @@ std::optional<double> Evidence::number(std::string_view key, int file) const {
 bool Evidence::empty() const {
   return samples.empty() && sweeps.empty() && failures.empty() && mappings.empty() &&
          token_counts.empty() && topologies.empty() && counters.empty() && links.empty() &&
-         traces.empty();
+         peer_access.empty() && traces.empty();
 }
 
 }  // namespace shunt::logs

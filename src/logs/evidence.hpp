@@ -198,6 +198,7 @@ struct Evidence {
   std::vector<Mapping> mappings;
   std::vector<TokenCount> token_counts;
   std::vector<TopologyFact> topologies;
+  std::vector<PeerAccess> peer_access;
   std::vector<CounterFact> counters;
   std::vector<LinkFact> links;
   std::vector<TraceFact> traces;

@@ -168,6 +168,54 @@ void read_workload(std::string_view text, std::size_t i, Sink& sink) {
   }
 }
 
+/// "| ib_write_bw (raw) | 64 KB | 327 Gb/s |": what a tool measured on the bare link.
+void read_link_rate(std::string_view text, std::size_t i, Sink& sink) {
+  static constexpr std::array<std::string_view, 8> kTools{"ib_write_bw",
+                                                          "ib_read_bw",
+                                                          "ib_send_bw",
+                                                          "ucx_perftest",
+                                                          "nixlbench",
+                                                          "fi_rma_bw",
+                                                          "shmem_put_bw",
+                                                          "perftest"};
+  std::size_t at = kNone;
+  std::string_view tool;
+  for (const std::string_view name : kTools) {
+    const std::size_t hit = find_ci(text, name);
+    if (hit == kNone || (at != kNone && hit >= at)) continue;
+    at = hit;
+    tool = name;
+  }
+  if (at == kNone || text.find(" -d ") != kNone || text.find(" --") != kNone) return;
+  SweepRow row;
+  const bool mebibytes = contains_ci(text, "MB/sec") || contains_ci(text, "MiB/sec");
+  for (const Number& number : all_numbers(text.substr(at))) {
+    const std::string_view unit = unit_behind(text.substr(at), number);
+    if (unit.substr(0, 4) == "Gb/s" || unit.substr(0, 4) == "Gbps") {
+      row.rate_gbs = number.value / 8;
+    } else if (unit.substr(0, 4) == "GB/s" || unit.substr(0, 4) == "GBps") {
+      row.rate_gbs = number.value;
+    } else if (mebibytes && number.decimals == 2 && number.value > 100) {
+      row.rate_gbs = number.value * 1048576.0 / 1e9;
+    } else if (const auto bytes = size_unit(unit); bytes && *bytes > 1 && row.size_bytes == 0) {
+      row.size_bytes = number.value * *bytes;
+    }
+    if (row.rate_gbs) break;
+  }
+  if (!row.rate_gbs || *row.rate_gbs <= 0) return;
+  row.source = sink.source(i);
+  Sweep sweep;
+  sweep.format = "fact";
+  sweep.path = Path::kWire;
+  sweep.operation = contains_ci(tool, "read") ? Operation::kRead : Operation::kWrite;
+  sweep.title = std::string(tool);
+  sweep.source = row.source;
+  sweep.rows.push_back(std::move(row));
+  sink.recognised("figures in prose");
+  sink.claim(i);
+  sink.add(std::move(sweep));
+}
+
 }  // namespace
 
 void read_fact_line(const Document& document, std::size_t i, Sink& sink) {
@@ -177,6 +225,7 @@ void read_fact_line(const Document& document, std::size_t i, Sink& sink) {
   if (operation) read_rates(document, i, sink);
   if (operation || contains_ci(text, "send")) read_spans(text, i, sink);
   read_workload(text, i, sink);
+  read_link_rate(text, i, sink);
 }
 
 }  // namespace shunt::logs

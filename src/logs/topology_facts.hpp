@@ -19,4 +19,12 @@ struct TopologyFact {
   cluster::Topology topology;  ///< Its lines are those of the file.
 };
 
+/// One cell of "nvidia-smi topo -p2p".
+struct PeerAccess {
+  Source source;
+  std::string from;    ///< "GPU0".
+  std::string to;      ///< "GPU1".
+  std::string status;  ///< As printed: "OK", "CNS", "GNS", "TNS", "NS", "DR", "U".
+};
+
 }  // namespace shunt::logs

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numeric.hpp"
 #include "base/units.hpp"
 #include "report/matrix.hpp"
 #include "verdict/foreign.hpp"
@@ -60,12 +61,16 @@ Table operation_table(const Situation& s) {
                           maybe(op.time_us, 1e3),
                           op.rdma ? Value{op.rdma->rate} : Value{},
                           op.nvl ? Value{op.nvl->rate} : Value{},
-                          op.nodes ? Value{static_cast<std::int64_t>(op.nodes->value)} : Value{},
+                          op.nodes && op.nodes->value >= 1
+                              ? Value{saturating_cast<std::int64_t>(op.nodes->value)}
+                              : Value{},
                           maybe(op.wire),
                           share ? Value{*op.wire / rating.gbs} : Value{},
                           where(s.evidence, any->sample->source)});
   }
-  if (!table.rows.empty()) {
+  const bool counts_own = std::ranges::any_of(
+      s.ops, [](const auto& op) { return op.rdma.has_value() && !op.remote_only; });
+  if (!table.rows.empty() && counts_own) {
     table.notes.emplace_back(
         "printed RDMA counts one copy per (token, node), the own node included; wire = printed × "
         "(N "

@@ -13,6 +13,7 @@
 
 #include "report/cell.hpp"
 #include "report/matrix.hpp"
+#include "verdict/explain.hpp"
 
 namespace shunt::report {
 namespace {
@@ -190,10 +191,32 @@ std::string severity_word(const Writer& out, Severity severity) {
   return out.painted("info", kBold);
 }
 
-void explain(Writer& out, const Finding& finding) {
-  for (const verdict::CatalogueEntry& entry : verdict::own_run_catalogue()) {
-    if (entry.id == finding.id) out.paragraph("    rule: ", "fires when " + entry.fires_when);
+/// The rule behind `id`, as it applies to own runs or to foreign evidence.
+void explain_rule(Writer& out, const std::string& id, bool foreign) {
+  if (const auto* entry = foreign ? verdict::explanation_of(id) : nullptr) {
+    out.paragraph("    rule: ", fmt::format("fires when {}", entry->fires_when));
+    out.paragraph("    needs: ", std::string(entry->needs));
+    out.paragraph("    arithmetic: ", std::string(entry->derivation));
+    out.paragraph("    source: ", std::string(entry->source));
+    return;
   }
+  for (const verdict::CatalogueEntry& entry : verdict::own_run_catalogue()) {
+    if (entry.id == id) out.paragraph("    rule: ", "fires when " + entry.fires_when);
+  }
+}
+
+/// What was asked for and did not fire.
+void explain_absent(Writer& out, const Report& report, const std::string& id) {
+  const bool fired = std::ranges::any_of(report.findings,
+                                         [&](const Finding& finding) { return finding.id == id; });
+  if (id.empty() || id == "all" || fired || verdict::explanation_of(id) == nullptr) return;
+  out.line(fmt::format("  {} did not fire", id));
+  explain_rule(out, id, report.kind == "log");
+  out.line(fmt::format("    page: docs/findings/{}.md", id));
+}
+
+void explain(Writer& out, const Finding& finding, bool foreign) {
+  explain_rule(out, finding.id, foreign);
   for (const verdict::Evidence& evidence : finding.evidence) {
     out.paragraph("    evidence: ",
                   fmt::format("{}: {} [{}]", evidence.name, evidence.value, evidence.source));
@@ -219,11 +242,14 @@ void write_findings(Writer& out, const Report& report, const TextOptions& option
                          sure));
     out.paragraph("    ", finding.sentence);
     if (!finding.action.empty()) out.paragraph("    → ", finding.action);
-    if (options.explain == "all" || options.explain == finding.id) explain(out, finding);
+    if (options.explain == "all" || options.explain == finding.id) {
+      explain(out, finding, report.kind == "log");
+    }
   }
   if (report.findings.empty() && !report.checked.empty()) {
     out.paragraph("  checked: ", fmt::format("{}", fmt::join(report.checked, ", ")));
   }
+  explain_absent(out, report, options.explain);
   // Rules that lack the same input are named together.
   std::vector<std::pair<std::string, std::string>> reasons;
   for (const verdict::Unchecked& unchecked : report.unchecked) {

@@ -7,6 +7,7 @@
 #include "logs/readers.hpp"
 #include "logs/topology/amd_tables.hpp"
 #include "logs/topology/nvidia_matrix.hpp"
+#include "logs/topology/peer_matrix.hpp"
 #include "logs/words.hpp"
 
 namespace shunt::logs {
@@ -79,6 +80,13 @@ void read_topology(const Document& document, Sink& sink) {
   for (std::size_t at = 0; at < document.lines.size(); ++at) {
     lines.emplace_back(document.lines[at].text);
     used.push_back(sink.claimed(at));
+  }
+  for (PeerMatrix& matrix : read_peer_matrices(lines, used)) {
+    for (PeerAccess& cell : matrix.cells) {
+      cell.source = sink.source(matrix.first_line);
+      sink.evidence().peer_access.push_back(std::move(cell));
+    }
+    sink.recognised("nvidia-smi topo -p2p");
   }
   add(read_amd_tables(lines, used), 0, document, sink);
   add(read_xgmi_counts(lines, used), 0, document, sink);

@@ -311,7 +311,10 @@ void judge_asymmetry(const Situation& s, Findings& findings) {
     if (combine.format == "hybridep" && dispatch->dtype == "fp8") continue;
     const double ratio = combine.rdma->rate / dispatch->rdma->rate;
     if (ratio >= 0.75) continue;
-    Finding finding = Build("combine-stall", Severity::kNotice, Confidence::kMedium, "combine");
+    Finding finding = Build("combine-stall",
+                            ratio < 0.3 ? Severity::kWarning : Severity::kNotice,
+                            Confidence::kMedium,
+                            "combine");
     finding.sentence = fmt::format(
         "Combine runs at {:.2f} of dispatch's rate ({} against {} printed){}: bytes do not explain "
         "it.",

@@ -26,6 +26,12 @@ void judge_posting(const Situation& situation, Findings& findings);
 void judge_low_latency(const Situation& situation, Findings& findings);
 // rules_elastic.cpp
 void judge_elastic(const Situation& situation, Findings& findings);
+// rules_units.cpp
+void judge_units(const Situation& situation, Findings& findings);
+// rules_ledger.cpp
+void judge_ledger(const Situation& situation, Findings& findings);
+// rules_peers.cpp
+void judge_peers(const Situation& situation, Findings& findings);
 // rules_calls.cpp
 void judge_calls(const Situation& situation, Findings& findings);
 // rules_collective.cpp

@@ -43,7 +43,9 @@ int listed_devices(const Situation& s, int file) {
 bool message_rate_bound(const Situation& s, const Sweep& sweep, Findings& findings) {
   constexpr double kTellingBytes = 4 * 1024;
   const SweepRow* best = best_row(sweep);
-  if (best == nullptr || best->size_bytes >= kTellingBytes || *best->rate_gbs <= 0) return false;
+  if (best == nullptr || best->size_bytes >= kTellingBytes || best->size_bytes <= 0 ||
+      *best->rate_gbs <= 0)
+    return false;
   const double rate = best->message_rate.value_or(*best->rate_gbs * 1e9 / best->size_bytes);
   if (!std::isfinite(rate)) return false;
   const auto qps = sweep.settings.find("qps");
