@@ -59,6 +59,7 @@ class PerftestReader {
         close();
         settings_.clear();
         operation_ = operation_of(text);
+        if (contains_ci(text, "Bidirectional")) settings_["bidirectional"] = "yes";
         sink_.recognised("perftest");
         sink_.claim(i);
         return;

@@ -67,16 +67,41 @@ bool message_rate_bound(const Situation& s, const Sweep& sweep, Findings& findin
   return true;
 }
 
+void beyond_rating(const Situation& s,
+                   const Sweep& sweep,
+                   const SweepRow& best,
+                   const Rating& rating,
+                   Findings& findings) {
+  findings.push_back(
+      Build("exceeds-link", Severity::kWarning, Confidence::kMedium, title(s, sweep))
+          .say(
+              fmt::format("{} is {:.2f} × the {}: not a rate of that one link. Wrong unit, several "
+                          "ports together, both directions summed, a path that never left the "
+                          "node, or another rating.",
+                          gbs(*best.rate_gbs),
+                          *best.rate_gbs / rating.gbs,
+                          rating.what))
+          .fact("best row", best.source.text, place(s, best.source))
+          .fact("rating", gbs(rating.gbs), rating.from)
+          .act("Say the rating (--set rate=…), or run one port in one direction."));
+}
+
 void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
   const SweepRow* best = best_row(sweep);
   if (best == nullptr || message_rate_bound(s, sweep, findings) || *best->rate_gbs < 0.1) return;
   const int file = sweep.source.file;
   const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
-  const double rate = *best->rate_gbs;
-  const auto fitting = logs::smallest_fitting_rate(file_best(s, file));
+  // A bidirectional test prints the sum of both ways; a link is rated for one.
+  const bool both = sweep.settings.count("bidirectional") != 0;
+  const double rate = *best->rate_gbs / (both ? 2 : 1);
+  const auto fitting = logs::smallest_fitting_rate(file_best(s, file) / (both ? 2 : 1));
   if (!rating.known() && !fitting) return;
   const double limit = rating.known() ? rating.gbs : *fitting;
   const double share = rate / limit;
+  if (rating.known() && rate > 1.05 * limit * (rating.ambiguous ? 2 : 1)) {
+    beyond_rating(s, sweep, *best, rating, findings);
+    return;
+  }
   const int devices = listed_devices(s, file);
   const std::string where = sweep.group.empty() ? title(s, sweep) : sweep.group;
   const std::string basis =
