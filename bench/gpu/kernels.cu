@@ -24,6 +24,18 @@ __global__ void raise(std::uint64_t* flag, std::uint64_t value) {
 
 __global__ void nothing() {}
 
+/// One warp a token, a fixed share each.
+template <typename Body>
+__device__ __forceinline__ void for_my_tokens(std::int64_t tokens, Body&& body) {
+  constexpr int kWarps = kThreads / kLanes;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kWarps;
+  for (std::int64_t t = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kLanes;
+       t < tokens;
+       t += stride) {
+    body(t);
+  }
+}
+
 /// All threads of the grid on neighbouring vectors of a token's row; one loop, no lists.
 __global__ void __launch_bounds__(kThreads, 1) copy_mix(std::byte* to,
                                                         const std::byte* from,
@@ -32,12 +44,8 @@ __global__ void __launch_bounds__(kThreads, 1) copy_mix(std::byte* to,
                                                         std::size_t row_bytes) {
   constexpr int kUnroll = 7;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * (kThreads / kLanes);
   const std::size_t vectors = row_bytes / sizeof(uint4);
-  for (std::int64_t t =
-           static_cast<std::int64_t>(blockIdx.x) * (kThreads / kLanes) + threadIdx.x / kLanes;
-       t < tokens;
-       t += warps) {
+  for_my_tokens(tokens, [&](std::int64_t t) {
     const auto* src =
         reinterpret_cast<const uint4*>(from + static_cast<std::size_t>(t) * row_bytes);
     const std::int32_t first = begin[t];
@@ -56,7 +64,7 @@ __global__ void __launch_bounds__(kThreads, 1) copy_mix(std::byte* to,
         }
       }
     }
-  }
+  });
 }
 
 __device__ __forceinline__ void mix_in(uint4& into, const uint4& v) {
@@ -73,12 +81,8 @@ __global__ void __launch_bounds__(kThreads, 1) read_mix(std::byte* to,
                                                         std::size_t row_bytes) {
   constexpr int kUnroll = 4;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * (kThreads / kLanes);
   const std::size_t vectors = row_bytes / sizeof(uint4);
-  for (std::int64_t t =
-           static_cast<std::int64_t>(blockIdx.x) * (kThreads / kLanes) + threadIdx.x / kLanes;
-       t < tokens;
-       t += warps) {
+  for_my_tokens(tokens, [&](std::int64_t t) {
     const std::int32_t first = begin[t];
     const std::int32_t count = begin[t + 1] - first;
     const auto* src =
@@ -101,7 +105,7 @@ __global__ void __launch_bounds__(kThreads, 1) read_mix(std::byte* to,
       }
       ptx::store_once(dst + at, total);
     }
-  }
+  });
 }
 
 /// A finite bf16 between −2 and 2 with all mantissas.
