@@ -77,8 +77,9 @@ bool assign(const std::vector<double>& values, bool wrong_is_count, SweepRow& ro
     case 3:  // time algbw busbw
       width = 3;
       break;
-    case 4:  // … error
-      width = 4;
+    case 4:  // … error; or a cut row that still has its root, which no time is
+      at = values[0] < 0 ? 1 : 0;
+      width = values[0] < 0 ? 3 : 4;
       break;
     case 5:  // root, then out of place only
       at = 1;
@@ -213,7 +214,7 @@ class NcclReader {
     row.count = count->value;
     const auto values = values_of(tokens, from);
     const bool counts = wrong_is_count_ && (header_ || !has_exponent(tokens));
-    if (!values || !assign(*values, counts, row)) {
+    if (!values || !assign(*values, counts, row) || contradicts(row)) {
       sink_.truncated(i, "nccl-tests row");
       return true;
     }
@@ -226,6 +227,14 @@ class NcclReader {
     if (orphan_ && sweep_.rows.empty()) adopt(row.size_bytes);
     sweep_.rows.push_back(std::move(row));
     return true;
+  }
+
+  /// Size, time and rate of a row are one measurement: columns that were shifted by a cut do not
+  /// fit together.
+  static bool contradicts(const SweepRow& row) {
+    if (*row.rate_gbs < 1 || *row.time_us <= 0) return *row.time_us <= 0 && *row.rate_gbs > 0;
+    const double again = row.size_bytes / *row.time_us / 1e3;
+    return std::fabs(again / *row.rate_gbs - 1) > 0.25;
   }
 
   static bool has_exponent(const std::vector<std::string_view>& tokens) {

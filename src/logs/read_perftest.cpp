@@ -58,6 +58,8 @@ class PerftestReader {
       if (contains_ci(text, "Test")) {
         close();
         settings_.clear();
+        if (gpu_memory_) settings_["memory"] = "GPU";
+        gpu_memory_ = false;
         operation_ = operation_of(text);
         if (contains_ci(text, "Bidirectional")) settings_["bidirectional"] = "yes";
         sink_.recognised("perftest");
@@ -65,14 +67,36 @@ class PerftestReader {
         return;
       }
     }
+    if (note_memory(i, text)) return;
     if (const std::size_t at = find_ci(text, "ib_"); at != kNone && contains_ci(text, "_bw")) {
       close();
+      gpu_memory_ = contains_ci(text, "--use_cuda") || contains_ci(text, "--use_rocm");
       operation_ = operation_of(text.substr(at));
       if (const std::size_t d = text.find(" -d "); d != kNone) {
         settings_["device"] = std::string(split_space(text.substr(d + 4)).front());
       }
     }
     read_settings(i, text);
+  }
+
+  /// What perftest says while it takes GPU memory.
+  bool note_memory(std::size_t i, std::string_view text) {
+    static constexpr std::array<std::string_view, 9> kLines{"initializing CUDA",
+                                                            "Listing all CUDA devices",
+                                                            "CUDA device ",
+                                                            "Picking device No.",
+                                                            "creating CUDA Ctx",
+                                                            "making it the current CUDA Ctx",
+                                                            "cuMemAlloc() of a",
+                                                            "allocated GPU buffer",
+                                                            "doesn't supports CUDA tests"};
+    for (const std::string_view line : kLines) {
+      if (!contains_ci(text, line)) continue;
+      gpu_memory_ = true;
+      sink_.claim(i);
+      return true;
+    }
+    return false;
   }
 
   void start_table(std::size_t i, std::string_view text) {
@@ -187,6 +211,7 @@ class PerftestReader {
   Operation operation_ = Operation::kUnknown;
   double unit_ = 0;
   bool latency_ = false;
+  bool gpu_memory_ = false;  ///< The next test moves GPU memory.
 };
 
 /// OSU: "# OSU MPI Bandwidth Test v5.7", "# Size      Bandwidth (MB/s)", rows of two numbers.

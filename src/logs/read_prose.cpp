@@ -101,7 +101,12 @@ void read_parts(std::string_view text, std::size_t line, Sink& sink) {
 
 void read_counts(std::string_view text, std::size_t line, Sink& sink) {
   for (const std::string_view word : {"nodes", "node", "servers", "machines", "hosts"}) {
-    const std::size_t at = find_word_ci(text, word);
+    std::size_t at = find_word_ci(text, word);
+    // "8nodes" is glued to its count.
+    if (const std::size_t glued = find_ci(text, word);
+        at == kNone && glued != kNone && glued > 0 && is_digit(text[glued - 1])) {
+      at = glued;
+    }
     if (at == kNone) continue;
     const auto count = count_before(text, at);
     // "node 1" names a node; "1 node" and "2-node" count them.

@@ -192,11 +192,14 @@ std::string severity_word(const Writer& out, Severity severity) {
 }
 
 /// The rule behind `id`, as it applies to own runs or to foreign evidence.
-void explain_rule(Writer& out, const std::string& id, bool foreign) {
+void explain_rule(Writer& out, const std::string& id, bool foreign, bool fired) {
   if (const auto* entry = foreign ? verdict::explanation_of(id) : nullptr) {
     out.paragraph("    rule: ", fmt::format("fires when {}", entry->fires_when));
-    out.paragraph("    needs: ", std::string(entry->needs));
-    out.paragraph("    arithmetic: ", std::string(entry->derivation));
+    // A finding that fired shows its own inputs and arithmetic.
+    if (!fired) {
+      out.paragraph("    needs: ", std::string(entry->needs));
+      out.paragraph("    arithmetic: ", std::string(entry->derivation));
+    }
     out.paragraph("    source: ", std::string(entry->source));
     return;
   }
@@ -211,12 +214,12 @@ void explain_absent(Writer& out, const Report& report, const std::string& id) {
                                          [&](const Finding& finding) { return finding.id == id; });
   if (id.empty() || id == "all" || fired || verdict::explanation_of(id) == nullptr) return;
   out.line(fmt::format("  {} did not fire", id));
-  explain_rule(out, id, report.kind == "log");
+  explain_rule(out, id, report.kind == "log", false);
   out.line(fmt::format("    page: docs/findings/{}.md", id));
 }
 
 void explain(Writer& out, const Finding& finding, bool foreign) {
-  explain_rule(out, finding.id, foreign);
+  explain_rule(out, finding.id, foreign, true);
   for (const verdict::Evidence& evidence : finding.evidence) {
     out.paragraph("    evidence: ",
                   fmt::format("{}: {} [{}]", evidence.name, evidence.value, evidence.source));

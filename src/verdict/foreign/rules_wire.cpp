@@ -275,19 +275,28 @@ void uneven_runs(const Situation& s, Findings& findings) {
   const double share = *low.rate_gbs / *top.rate_gbs;
   if (share > 0.65 || *top.rate_gbs < 1) return;
   const bool ports = device_of(*fast) != device_of(*slow);
+  const bool memory = fast->settings.count("memory") != slow->settings.count("memory");
   Finding finding = Build(ports ? "link-downgraded" : "runs-differ",
                           Severity::kWarning,
                           Confidence::kMedium,
                           title(s, *slow));
+  const char* why =
+      ports     ? "one port runs below its partner"
+      : !memory ? "the same device and size, so the way the test was run differs, not the link"
+      : slow->settings.count("memory") != 0
+          ? "the slow run moves GPU memory, the fast one host memory: the path between "
+            "GPU and NIC is the limit, not the port"
+          : "the slow run moves host memory, the fast one GPU memory: the host's memory "
+            "or NUMA path is the limit, not the port";
   finding.sentence = fmt::format(
-      "{} reaches {:.4g} Gb/s where {} reaches {:.4g} in the same test ({}): {}.",
+      "{} reaches {:.4g} Gb/s where {} reaches {:.4g} in the same test "
+      "({}): {}.",
       ports ? title(s, *slow) : fmt::format("Line {}", slow->source.line),
       *low.rate_gbs * 8,
       ports ? title(s, *fast) : fmt::format("line {}", fast->source.line),
       *top.rate_gbs * 8,
       percent(share),
-      ports ? "one port runs below its partner"
-            : "the same device and size, so the way the test was run differs, not the link");
+      why);
   finding.evidence.push_back(
       {ports ? "slow port" : "slow run", low.source.text, place(s, low.source)});
   finding.evidence.push_back(
@@ -295,8 +304,11 @@ void uneven_runs(const Situation& s, Findings& findings) {
   finding.action =
       ports ? "Compare rate and width of both ports (ibstat), their PCIe links (lspci -vv LnkSta) "
               "and which GPU or NUMA node each is near to."
-            : "Run both for 10 s (-D 10) with the same QPs and queue depth; a sweep (-a) warms up "
-              "with smaller sizes, a single size does not.";
+      : memory
+          ? "nvidia-smi topo -m: the pair should be PIX or PXB; ACS off on the switches between, "
+            "relaxed ordering on."
+          : "Run both for 10 s (-D 10) with the same QPs and queue depth; a sweep (-a) warms up "
+            "with smaller sizes, a single size does not.";
   findings.push_back(std::move(finding));
 }
 
