@@ -6,6 +6,8 @@
 //   "…: 39.1 GB/s (RDMA), 127.8 GB/s (NVL)"
 //   "…, transmit: 2988.00 us, notify: 88.41 us, BW: 39.1 GB/s (RDMA), 127.8 GB/s (NVL)"
 //   "…: 88 + 2988 us, 39.1 GB/s (RDMA), 127.8 GB/s (NVL)"      (notify + transmit)
+#include <utility>
+
 #include "logs/readers.hpp"
 #include "logs/text.hpp"
 
@@ -69,6 +71,14 @@ void read_best(std::string_view text, Sample& sample) {
 struct PendingRows {
   std::vector<std::size_t> samples;
 
+  /// The sink refuses absurd figures: only what it kept has an index.
+  void add(const std::vector<Sample>& all, std::size_t line, Sample sample, Sink& sink) {
+    const bool best = sample.best;
+    const std::size_t index = all.size();
+    sink.add(line, std::move(sample));
+    if (!best && all.size() > index) samples.push_back(index);
+  }
+
   void close(std::vector<Sample>& all, const Sample& best) {
     for (const std::size_t index : samples) {
       all[index].operation = best.operation;
@@ -117,14 +127,12 @@ void read_deepep(const Document& document, Sink& sink) {
       wire.path = Path::kRdma;
       wire.rate_gbs = rdma->value;
       wire.rate_error = rdma->half_ulp();
-      if (!sample.best) pending.samples.push_back(all.size());
-      sink.add(i, std::move(wire));
+      pending.add(all, i, std::move(wire), sink);
     }
     sample.path = Path::kNvl;
     sample.rate_gbs = nvl->value;
     sample.rate_error = nvl->half_ulp();
-    if (!sample.best) pending.samples.push_back(all.size());
-    sink.add(i, std::move(sample));
+    pending.add(all, i, std::move(sample), sink);
   }
 }
 
