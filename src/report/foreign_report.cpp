@@ -10,6 +10,7 @@
 
 #include "base/numeric.hpp"
 #include "base/units.hpp"
+#include "report/foreign_tables.hpp"
 #include "report/matrix.hpp"
 #include "verdict/foreign.hpp"
 #include "verdict/foreign/rules.hpp"
@@ -26,15 +27,6 @@ using verdict::foreign::Situation;
 
 Value maybe(const std::optional<double>& value, double factor = 1) {
   return value ? Value{*value * factor} : Value{};
-}
-
-std::string where(const Evidence& evidence, const logs::Source& source) {
-  if (source.file < 0) return "--set";
-  if (evidence.files.size() < 2) return fmt::format("{}", source.line);
-  const std::string& name = evidence.files[static_cast<std::size_t>(source.file)].name;
-  const std::size_t slash = name.rfind('/');
-  return fmt::format(
-      "{}:{}", slash == std::string::npos ? name : name.substr(slash + 1), source.line);
 }
 
 /// Printed rates of dispatch and combine, with what of them crosses the NIC.
@@ -311,6 +303,7 @@ Report build_foreign_report(const Evidence& evidence) {
   for (std::size_t i = 0; i < evidence.sweeps.size(); ++i) {
     add_table(report, sweep_table(evidence, evidence.sweeps[i], i));
   }
+  for (Table& table : foreign_tables(evidence)) add_table(report, std::move(table));
   add_matrices(situation, report);
   add_bars(situation, report);
   for (const auto& rule : verdict::foreign::rules()) report.checked.emplace_back(rule.name);
