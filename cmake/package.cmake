@@ -23,7 +23,7 @@ shunt_dependency(ZLIB::ZLIB "find_dependency(ZLIB)" zlib)
 shunt_dependency(CUDA::cudart "find_dependency(CUDAToolkit)" "")
 shunt_pkg_config_dependency(libfabric libfabric)
 shunt_pkg_config_dependency(libzstd libzstd)
-shunt_pkg_config_dependency(cairo cairo cairo-svg cairo-png)
+shunt_pkg_config_dependency(cairo cairo cairo-png)
 shunt_pkg_config_dependency(hwloc hwloc)
 shunt_pkg_config_dependency(libnl libnl-3.0 libnl-route-3.0)
 

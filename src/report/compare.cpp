@@ -231,7 +231,11 @@ void compare_settings(const Report& before, const Report& after, Report& out) {
     const std::string y = text_or_dash(pair.after);
     if (x == y) continue;
     const std::string& label = (pair.before != nullptr ? pair.before : pair.after)->label;
-    out.config.push_back({key, label, fmt::format("{} → {}", x, y), Unit::kText, ""});
+    const Unit unit = (pair.before != nullptr ? pair.before : pair.after)->unit;
+    // A key that ends in a unit promises a number.
+    const bool plain = unit == Unit::kText || unit == Unit::kNumber || unit == Unit::kCount;
+    out.config.push_back(
+        {plain ? key : key + "_change", label, fmt::format("{} → {}", x, y), Unit::kText, ""});
   }
 }
 

@@ -235,13 +235,15 @@ void add_bars(const Situation& s, Report& report) {
 void add_reading(const Evidence& evidence, Report& report) {
   for (const auto& file : evidence.files) {
     std::string kinds = fmt::format("{}", fmt::join(file.kinds, ", "));
-    report.notes.push_back(fmt::format("{}: {}; {} of {} lines understood",
-                                       file.name,
-                                       kinds.empty() ? "nothing recognised" : kinds,
-                                       file.read_lines,
-                                       file.content_lines));
-    for (const std::string& note : file.notes) {
-      report.notes.push_back(fmt::format("{}: {}", file.name, note));
+    std::string note =
+        fmt::format("{}: {}", file.name, kinds.empty() ? "nothing recognised" : kinds);
+    // A trace has bytes, not lines.
+    if (file.content_lines > 0) {
+      note += fmt::format("; {} of {} lines understood", file.read_lines, file.content_lines);
+    }
+    report.notes.push_back(std::move(note));
+    for (const std::string& remark : file.notes) {
+      report.notes.push_back(fmt::format("{}: {}", file.name, remark));
     }
   }
   for (const auto& cut : evidence.truncated) {

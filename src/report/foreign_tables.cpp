@@ -3,6 +3,7 @@
 #include "report/foreign_tables.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,11 @@ std::string file_name(const Evidence& evidence, int file) {
   return slash == std::string::npos ? name : name.substr(slash + 1);
 }
 
+/// A 64-bit counter; beyond the range of signed ones as a plain number.
+Value counter_value(std::uint64_t value) {
+  if (value > static_cast<std::uint64_t>(INT64_MAX)) return static_cast<double>(value);
+  return static_cast<std::int64_t>(value);
+}
 Value gigabits(const std::optional<double>& rate) {
   return rate ? Value{*rate / 8} : Value{};
 }
@@ -119,12 +125,10 @@ Table counter_table(const Evidence& evidence) {
         continue;
       }
       if (++shown > kMostRows) continue;
-      const auto grown = change.paired() && counter.grown
-                             ? Value{static_cast<std::int64_t>(*counter.grown)}
-                             : Value{};
+      const auto grown = change.paired() && counter.grown ? counter_value(*counter.grown) : Value{};
       table.rows.push_back({change.name(),
                             counter.name,
-                            static_cast<std::int64_t>(counter.value),
+                            counter_value(counter.value),
                             grown,
                             std::string(logs::to_string(counter.signal())),
                             std::to_string(counter.line)});
@@ -147,7 +151,7 @@ Table trace_table(const Evidence& evidence) {
                    {"mean_ns", "mean", Unit::kNs},
                    {"min_ns", "min", Unit::kNs},
                    {"max_ns", "max", Unit::kNs},
-                   {"total_ns", "total", Unit::kNs}};
+                   {"total_ns", "", Unit::kNs}};
   std::size_t all = 0;
   for (const logs::TraceFact& fact : evidence.traces) all += fact.trace.phases.size();
   for (const logs::TraceFact& fact : evidence.traces) {

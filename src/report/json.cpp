@@ -21,7 +21,9 @@ Json to_json(const Value& value, Unit unit) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
   if (const auto* real = std::get_if<double>(&value); real != nullptr && std::isfinite(*real)) {
-    const bool integral = unit == Unit::kNs || unit == Unit::kBytes || unit == Unit::kCount;
+    // Beyond 2^63 there is no integer to round to.
+    const bool integral = (unit == Unit::kNs || unit == Unit::kBytes || unit == Unit::kCount) &&
+                          std::fabs(*real) < 9.2e18;
     return integral ? Json(saturating_round<std::int64_t>(*real)) : Json(*real);
   }
   return nullptr;

@@ -4,73 +4,16 @@
 // Discovery on a tree of files that stands for a machine.
 #include "cluster/discovery.hpp"
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "support/fake_machine.hpp"
+
 namespace shunt::cluster {
 namespace {
 
-namespace fs = std::filesystem;
-
-class FakeMachine {
- public:
-  FakeMachine() {
-    std::string pattern = (fs::temp_directory_path() / "shunt-sysfs-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) root_ = pattern;
-    fs::create_directories(root_ / "sys/bus/pci/devices");
-    fs::create_directories(root_ / "sys/class/infiniband");
-  }
-  ~FakeMachine() {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-  FakeMachine(const FakeMachine&) = delete;
-  FakeMachine& operator=(const FakeMachine&) = delete;
-
-  void write(const std::string& path, const std::string& text) const {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text << "\n";
-  }
-  /// A PCI function below `bridges` ("pci0000:10/0000:10:01.0/0000:11:00.0").
-  void pci(const std::string& bridges,
-           const std::string& bdf,
-           const std::string& vendor,
-           const std::string& type,
-           int numa) const {
-    const std::string path = "sys/devices/" + bridges + "/" + bdf;
-    write(path + "/vendor", vendor);
-    write(path + "/class", type);
-    write(path + "/numa_node", std::to_string(numa));
-    write(path + "/local_cpulist", "0-7");
-    fs::create_symlink(root_ / path, root_ / "sys/bus/pci/devices" / bdf);
-  }
-  void gpu(const std::string& bridges, const std::string& bdf, int numa) const {
-    pci(bridges, bdf, "0x10de", "0x030200", numa);
-  }
-  void nic(const std::string& bridges,
-           const std::string& bdf,
-           const std::string& name,
-           int numa,
-           const std::string& state) const {
-    pci(bridges, bdf, "0x15b3", "0x020700", numa);
-    const std::string device = "sys/class/infiniband/" + name;
-    write(device + "/ports/1/state", state);
-    write(device + "/ports/1/rate", "400 Gb/sec (4X NDR)");
-    write(device + "/ports/1/link_layer", "InfiniBand");
-    fs::create_symlink(root_ / "sys/devices" / bridges / bdf, root_ / device / "device");
-    fs::create_directories(root_ / "sys/devices" / bridges / bdf / "net" / ("net_" + name));
-  }
-  [[nodiscard]] std::string root() const { return root_.string(); }
-
- private:
-  fs::path root_;
-};
+using testing::FakeMachine;
 
 TEST(PciPath, CountsBridges) {
   const std::string root = "/sys/devices/pci0000:10/0000:10:01.0";
