@@ -14,6 +14,7 @@
 #include "bootstrap/emulated_nodes.hpp"
 #include "bootstrap/world.hpp"
 #include "profile/run.hpp"
+#include "routing/generate.hpp"
 #include "routing/spec.hpp"
 #include "shunt/result.hpp"
 #include "shunt/shunt.hpp"
@@ -94,6 +95,16 @@ struct BenchJob {
   static constexpr int kMostMeasured = 2000;
   static constexpr int kMostWarm = 100;
 };
+
+/// A rank that enters every operation late; rank −1: none.
+struct SlowRank {
+  int rank = -1;
+  double ms = 0;
+};
+[[nodiscard]] Result<SlowRank> parse_slow_rank(const std::string& text);
+
+/// The routing of every rank: generated alike wherever it is needed.
+[[nodiscard]] Result<std::vector<routing::Routing>> all_routings(const BenchJob& job);
 
 /// Runs the job on this rank. Collective.
 [[nodiscard]] Result<RankResult> run_rank(bootstrap::World& world, const BenchJob& job);
