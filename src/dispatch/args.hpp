@@ -81,6 +81,8 @@ struct DispatchArgs {
   const std::int32_t* own_tokens = nullptr;
   const plan::RowRef* own_rows = nullptr;
   std::int64_t own_count = 0;
+  const std::int64_t* own_count_at = nullptr;  ///< Where a plan made on the device has it; a launch
+                                               ///< takes it from there. Else null.
 
   HandleMaps maps;
   std::int32_t* send_scratch = nullptr;     ///< [send blocks][peers].

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cuda/buffer.hpp"
 
-#include <algorithm>
 #include <atomic>
 
 #include "base/error.hpp"
-#include "engine/cuda/blob.hpp"
 #include "engine/cuda/nvtx.hpp"
 #include "exec/wait.hpp"
 
@@ -14,7 +12,6 @@ namespace shunt::engine::cuda {
 
 using exec::cuda::FailureRecord;
 using memory::cuda::check;
-using memory::cuda::DeviceMemory;
 
 Result<void*> Buffer::allocate(std::size_t bytes) {
   auto offset = allocator_.allocate(bytes);
@@ -42,111 +39,6 @@ exec::cuda::Context Buffer::context_for(std::int64_t tokens) const {
   return context;
 }
 
-namespace {
-
-/// Tokens of each chunk that this rank sends, peer by peer.
-std::vector<std::uint32_t> records_of_chunks(const plan::Plan& p) {
-  std::vector<std::uint32_t> records;
-  for (std::size_t peer = 0; peer + 1 < p.chunk_begin.size(); ++peer) {
-    std::int64_t left = p.send_begin[peer + 1] - p.send_begin[peer];
-    for (std::int64_t c = p.chunk_begin[peer]; c < p.chunk_begin[peer + 1]; ++c) {
-      records.push_back(static_cast<std::uint32_t>(std::min<std::int64_t>(left, p.chunk_tokens)));
-      left -= p.chunk_tokens;
-    }
-  }
-  return records;
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Handle>> Buffer::plan(const routing::RoutingView& routing) {
-  const NvtxRange range("shunt plan");
-  if (routing.tokens > options_.max_tokens && context_.rank.peers() > 0) {
-    return usage_error(
-        "{} tokens are not allowed; 0 to max_tokens {}", routing.tokens, options_.max_tokens);
-  }
-  auto handle = std::make_unique<Handle>();
-  auto made = plan::make_plan(routing, shape(), rank(), {options_.experts, options_.chunk_tokens});
-  if (!made) return Unexpected(std::move(made).error());
-  handle->plan_ = std::move(*made);
-  const plan::Plan& p = handle->plan_;
-  const auto slots = static_cast<std::size_t>(routing.tokens) * static_cast<std::size_t>(p.topk);
-  if (slots > 0 && options_.weights && routing.weights == nullptr) {
-    return usage_error("{} tokens need weights; or create the buffer with weights off",
-                       routing.tokens);
-  }
-  Blob blob;
-  const std::size_t ids = blob.add(routing.ids, slots);
-  const std::size_t weights = blob.add(routing.weights, options_.weights ? slots : 0);
-  const std::size_t rows_to_rank = blob.add(p.rows_to_rank);
-  const std::size_t send_begin = blob.add(p.send_begin);
-  const std::size_t send_tokens = blob.add(p.send_tokens);
-  const std::size_t chunk_begin = blob.add(p.chunk_begin);
-  const std::size_t chunk_prefix = blob.add(p.chunk_prefix);
-  const std::size_t pending = blob.add(records_of_chunks(p));
-  const std::size_t own_tokens = blob.add(p.own_tokens);
-  const std::size_t own_rows = blob.add(p.own_rows);
-  const std::size_t copies_begin = blob.add(p.copies_begin);
-  const std::size_t copies = blob.add(p.copies);
-  const auto locals = static_cast<std::size_t>(shape().ranks_per_node);
-  const std::size_t row_base =
-      blob.take<std::int32_t>(static_cast<std::size_t>(shape().nodes) * locals);
-  const auto peers = static_cast<std::size_t>(context_.rank.peers());
-  const std::size_t serve_begin = blob.take<std::int64_t>(peers + 1);
-  const std::size_t records_from = blob.take<std::int64_t>(peers);
-  const std::size_t forward_rows = blob.take<plan::RowRef>(
-      peers * static_cast<std::size_t>(options_.max_tokens) * static_cast<std::size_t>(p.fanout));
-  const std::size_t rows_from = blob.take<std::int64_t>(static_cast<std::size_t>(shape().world));
-  auto memory = blob.upload();
-  if (!memory) return Unexpected(std::move(memory).error());
-  handle->memory_ = std::move(*memory);
-  const DeviceMemory& m = handle->memory_;
-
-  dispatch::DispatchArgs& d = handle->dispatch_;
-  d.layout = record_;
-  d.hash = parameters_hash(options_);
-  d.experts_per_rank = p.experts_per_rank;
-  d.fanout = p.fanout;
-  d.ids = pointer<std::int32_t>(m, ids);
-  d.weights = options_.weights ? pointer<float>(m, weights) : nullptr;
-  d.rows_to_rank = pointer<std::int32_t>(m, rows_to_rank);
-  d.send_begin = pointer<std::int64_t>(m, send_begin);
-  d.send_tokens = pointer<std::int32_t>(m, send_tokens);
-  d.chunk_begin = pointer<std::int64_t>(m, chunk_begin);
-  d.chunk_prefix = pointer<std::int32_t>(m, chunk_prefix);
-  d.own_tokens = pointer<std::int32_t>(m, own_tokens);
-  d.own_rows = pointer<plan::RowRef>(m, own_rows);
-  d.own_count = static_cast<std::int64_t>(p.own_tokens.size());
-  d.maps.row_base = pointer<std::int32_t>(m, row_base);
-  d.maps.serve_begin = pointer<std::int64_t>(m, serve_begin);
-  d.maps.rows_from = pointer<std::int64_t>(m, rows_from);
-  d.maps.records_from = pointer<std::int64_t>(m, records_from);
-  d.maps.forward_rows = pointer<plan::RowRef>(m, forward_rows);
-  d.maps.max_tokens = options_.max_tokens;
-  d.send_scratch = send_scratch_;
-  d.receive_scratch = receive_scratch_;
-
-  combine::CombineArgs& c = handle->combine_;
-  const DType wire = options_.wire_dtype.value_or(options_.dtype);
-  c.hidden = static_cast<std::uint64_t>(options_.hidden);
-  c.row_type = options_.dtype;
-  c.types = {wire, options_.dtype};
-  c.wire_stride = wire_stride_;
-  c.chunk_tokens = options_.chunk_tokens;
-  c.fanout = p.fanout;
-  c.tokens = p.tokens;
-  c.send_begin = d.send_begin;
-  c.chunk_begin = d.chunk_begin;
-  c.copies_begin = pointer<std::int64_t>(m, copies_begin);
-  c.copies = pointer<plan::NodeCopy>(m, copies);
-  c.own_rows = d.own_rows;
-  c.maps = d.maps;
-  c.pending = pointer<std::uint32_t>(m, pending);
-  c.send_scratch = send_scratch_;
-  c.max_terms = p.fanout + shape().nodes;
-  return handle;
-}
-
 Status Buffer::place(const void* wanted,
                      std::size_t bytes,
                      const char* name,
@@ -171,6 +63,7 @@ Status Buffer::dispatch(Handle& handle,
                         cudaStream_t stream) {
   const NvtxRange range("shunt dispatch");
   SHUNT_TRY(status());
+  if (!handle.planned_) return usage_error("the handle has no plan; call plan_on_device() first");
   if (handle.plan_.tokens > 0 && rows == nullptr) {
     return usage_error("{} tokens need rows", handle.plan_.tokens);
   }
@@ -288,6 +181,17 @@ Error Buffer::describe_device_failure(FailureRecord::Kind kind) const {
           to_string(f.wait.site.phase),
           f.wait.site.chunk,
           f.wait.op));
+    case FailureRecord::kId:
+      return {ErrorCode::kInvalidArgument,
+              ErrorScope::kFatal,
+              fmt::format("rank {}: expert id {} (token {}, slot {}) is not allowed; -1 for none, "
+                          "or 0 to {}",
+                          rank(),
+                          f.id,
+                          f.token,
+                          f.slot,
+                          options_.experts - 1),
+              0};
     case FailureRecord::kNone:
       break;
   }

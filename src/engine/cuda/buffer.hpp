@@ -5,9 +5,10 @@
 // the caller's stream. Between nodes, records go through pinned host memory: blocks fill it and
 // post descriptors, the progress thread puts them on the fabric.
 //
-// A plan is made once for a routing (host, copied to the device) and then serves any number of
-// operations. All ranks issue the same sequence of operations, each rank on one stream (or on
-// streams that it orders itself). No operation waits for the host.
+// A plan is made once for a routing, on the host and copied to the device, and then serves any
+// number of operations; or it is made on the device from ids that lie there, without the host. All
+// ranks issue the same sequence of operations, each rank on one stream (or on streams that it
+// orders itself). No operation waits for the host.
 #pragma once
 
 #include <atomic>
@@ -24,15 +25,18 @@
 #include "engine/cuda/kernels.hpp"
 #include "engine/cuda/span_drain.hpp"
 #include "memory/cuda/device.hpp"
+#include "plan/pieces.hpp"
 #include "plan/plan.hpp"
 #include "routing/routing.hpp"
 #include "shunt/shunt.hpp"
 
 namespace shunt::engine::cuda {
 
-/// A routing, planned, on the device. Created by Buffer::plan; lives as long as its operations run.
+/// A routing, planned, on the device. Created by Buffer::plan, or by Buffer::make_handle and then
+/// planned there; lives as long as its operations run.
 class Handle {
  public:
+  /// As made on the host. What was planned on the device has no lists here: Buffer::read_plan.
   [[nodiscard]] const plan::Plan& plan() const { return plan_; }
 
  private:
@@ -41,8 +45,12 @@ class Handle {
   memory::cuda::DeviceMemory memory_;
   dispatch::DispatchArgs dispatch_;  ///< Everything but rows and output.
   combine::CombineArgs combine_;     ///< Everything but input and output.
-  std::int64_t capacity_ = 0;        ///< Of the latest dispatch's output.
-  bool counted_ = false;             ///< A dispatch has exchanged counts.
+  plan::PlanArrays arrays_;
+  plan::PieceArgs pieces_;        ///< Of a plan that is made on the device.
+  std::int64_t max_tokens_ = -1;  ///< Of such a plan; −1: planned on the host.
+  bool planned_ = false;
+  std::int64_t capacity_ = 0;  ///< Of the latest dispatch's output.
+  bool counted_ = false;       ///< A dispatch has exchanged counts.
 };
 
 /// What the bench and tests put in place of the defaults.
@@ -71,6 +79,18 @@ class Buffer {
 
   /// `routing` lies in host memory and may go afterwards.
   [[nodiscard]] Result<std::unique_ptr<Handle>> plan(const routing::RoutingView& routing);
+  /// Room for routings of at most `max_tokens` tokens of this rank, to be planned on the device.
+  [[nodiscard]] Result<std::unique_ptr<Handle>> make_handle(std::int64_t max_tokens);
+  /// Plans on the stream, in place of what the handle held: no memory is taken and nothing waits
+  /// for the host, so that a graph may capture it together with the operations behind it. Ids and
+  /// weights lie in device memory and stay as they are until those have ended. All ranks plan
+  /// before the same dispatch, which then exchanges counts. An id that is not allowed ends the
+  /// operations; the error names it.
+  [[nodiscard]] Status plan_on_device(Handle& handle,
+                                      const routing::RoutingView& routing,
+                                      cudaStream_t stream);
+  /// The plan as the device has it, to look at. REQUIRES: the planning has been waited for.
+  [[nodiscard]] Result<plan::Plan> read_plan(const Handle& handle) const;
 
   /// The first dispatch of a handle exchanges counts; all ranks agree on which it is. `rows` is
   /// device memory [tokens][hidden], 16-byte aligned; the arrays of `output` come from allocate().
@@ -118,6 +138,10 @@ class Buffer {
   /// What the device has reported becomes this rank's failure.
   void absorb_device_failure() const;
   [[nodiscard]] Error describe_device_failure(exec::cuda::FailureRecord::Kind kind) const;
+  /// Whether a rank may plan for so many.
+  [[nodiscard]] Status check_tokens(std::int64_t tokens) const;
+  /// Sets what operations need of a plan; its ids and weights are the caller's to set.
+  void bind(Handle& handle, const plan::PlanArrays& arrays, const dispatch::HandleMaps& maps) const;
   [[nodiscard]] exec::cuda::Context context_for(std::int64_t tokens) const;
   /// Checks that the blocks of all ranks on this device fit, and sizes their shared memory.
   [[nodiscard]] Status fit(bootstrap::World& world);

@@ -149,7 +149,10 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
   std::uint64_t exchange = 0;
   if (threadIdx.x == 0) exchange = exec::cuda::ptx::load_acquire(context.exchanges);
   Shared<dispatch::DispatchArgs>& shared = set_up(memory, context, launched);
-  if (threadIdx.x == 0) shared.args.exchange = exchange;
+  if (threadIdx.x == 0) {
+    shared.args.exchange = exchange;
+    if (launched.own_count_at != nullptr) shared.args.own_count = *launched.own_count_at;
+  }
   __syncthreads();
   const auto layout = SharedLayout::of_dispatch(context.rank.shape.ranks_per_node,
                                                 static_cast<int>(blockDim.x / 32));

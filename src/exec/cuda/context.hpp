@@ -17,7 +17,14 @@ namespace shunt::exec::cuda {
 /// In pinned host memory, mapped into the device. The first failing lane of a rank fills it; `kind`
 /// last, with release.
 struct FailureRecord {
-  enum Kind : std::uint64_t { kNone = 0, kExpired = 1, kMismatch = 2, kChunk = 3, kRows = 4 };
+  enum Kind : std::uint64_t {
+    kNone = 0,
+    kExpired = 1,
+    kMismatch = 2,
+    kChunk = 3,
+    kRows = 4,
+    kId = 5
+  };
   std::uint64_t kind = kNone;
   std::uint64_t aborted_by = 0;  ///< This rank's abort word, if it has seen one.
   WaitFailure wait;
@@ -26,6 +33,9 @@ struct FailureRecord {
   std::uint64_t other_op = 0;  ///< kRows: the rows that `source` would receive.
   std::uint64_t hash = 0;
   std::uint64_t own_hash = 0;
+  std::int64_t token = -1;  ///< These: kId, an expert id that is not allowed, and where.
+  std::int32_t slot = -1;
+  std::int32_t id = -1;
 };
 
 /// Spans of a rank's blocks in device memory; the host drains them between operations. Times are

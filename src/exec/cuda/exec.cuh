@@ -11,6 +11,7 @@
 #include <span>
 
 #include "exec/cuda/context.hpp"
+#include "exec/cuda/report.cuh"
 #include "exec/cuda/rows.cuh"
 #include "exec/descriptor.hpp"
 #include "exec/targets.hpp"
@@ -311,15 +312,8 @@ class CudaExec {
         span;
   }
 
-  /// True on the one lane of the rank that reports.
-  __device__ bool claim() { return ptx::add_acq_rel(context_.claimed, 1) == 0; }
-  /// Completes the record and ends the operation on all node peers.
-  __device__ void publish(FailureRecord::Kind kind) {
-    ptx::store_release(&context_.failure->kind, kind);
-    for (int l = 0; l < rank_.shape.ranks_per_node; ++l) {
-      ptx::store_release(&rank_.control(l)->abort, context_.abort);
-    }
-  }
+  __device__ bool claim() { return claim_failure(context_); }
+  __device__ void publish(FailureRecord::Kind kind) { publish_failure(context_, rank_, kind); }
 
   const Context& context_;
   const RankView& rank_;
