@@ -57,6 +57,8 @@ json to_json(const TimingOptions& timing, const Samples& samples) {
           {"tokens", timing.tokens},
           {"dispatch", samples.dispatch},
           {"combine", samples.combine},
+          {"uncached", samples.uncached},
+          {"plan", samples.plan},
           {"copy_mix", samples.copy_mix},
           {"read_mix", samples.read_mix},
           {"launch", samples.launch},

@@ -84,21 +84,25 @@ Link link_of(const Timing& timing, bool dispatch, int gpus) {
 }  // namespace
 
 void print_heading() {
-  fmt::print("{:>5} {:>4} {:>5} {:>6} {:<9} {:>6} {:>8} {:>8} {:>8} {:>8} {:>9} {:>14} {:>6} {}\n",
-             "ranks",
-             "SMs",
-             "warps",
-             "tokens",
-             "operation",
-             "GB",
-             "launch",
-             "memory",
-             "copy",
-             "link",
-             "us",
-             "p10-p90",
-             "/floor",
-             "counter");
+  fmt::print(
+      "{:>5} {:>4} {:>5} {:>6} {:<9} {:>6} {:>8} {:>8} {:>8} {:>8} {:>9} {:>14} {:>6} {:>6} {:>9} "
+      "{}\n",
+      "ranks",
+      "SMs",
+      "warps",
+      "tokens",
+      "operation",
+      "GB",
+      "launch",
+      "memory",
+      "copy",
+      "link",
+      "us",
+      "p10-p90",
+      "/floor",
+      "plan",
+      "uncached",
+      "counter");
 }
 
 json report_line(const std::vector<json>& ranks, std::size_t index, const char* what, int gpus) {
@@ -108,6 +112,8 @@ json report_line(const std::vector<json>& ranks, std::size_t index, const char* 
   const double bytes = timing.sum("input_bytes") + timing.sum("output_bytes");
   const auto wrong = static_cast<std::uint64_t>(timing.sum("wrong"));
   const Spread operation = timing.slowest(what);
+  const double plan = timing.slowest("plan").median;
+  const double uncached = timing.slowest("uncached").median;
   const double launch = timing.slowest("launch").median;
   const double copy = timing.slowest(dispatch ? "copy_mix" : "read_mix").median;
   const double memory = bytes / gpus / first["memory"].get<double>();
@@ -116,7 +122,7 @@ json report_line(const std::vector<json>& ranks, std::size_t index, const char* 
   const double floor = std::max({memory, copy, link_us});
   fmt::print(
       "{:>5} {:>4} {:>5} {:>6} {:<9} {:>6.2f} {:>8.0f} {:>8.0f} {:>8.0f} {:>8.0f} {:>9.0f} {:>14} "
-      "{:>6.2f} {}{}\n",
+      "{:>6.2f} {:>6} {:>9} {}{}\n",
       ranks.size(),
       first["blocks"].get<int>(),
       first["warps"].get<int>(),
@@ -130,33 +136,41 @@ json report_line(const std::vector<json>& ranks, std::size_t index, const char* 
       operation.median,
       fmt::format("{:.0f}-{:.0f}", operation.low, operation.high),
       operation.median / floor,
+      dispatch ? fmt::format("{:.0f}", plan) : "-",
+      dispatch ? fmt::format("{:+.0f}", uncached - operation.median) : "-",
       link.counted > 0 ? fmt::format("{:.3f}", link.counted) : "-",
       wrong == 0 ? "" : fmt::format("  {} ELEMENTS WRONG", wrong));
   json medians = json::array();
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     medians.push_back(spread_of(timing.of(r)[what].get<std::vector<double>>()).median);
   }
-  return {{"ranks", ranks.size()},
-          {"gpus", gpus},
-          {"blocks", first["blocks"]},
-          {"warps", first["warps"]},
-          {"row_warps", first["row_warps"]},
-          {"tokens", first["tokens"]},
-          {"operation", what},
-          {"bytes", bytes},
-          {"launch_us", launch},
-          {"memory_floor_us", memory},
-          {"copy_floor_us", copy},
-          {"link_floor_us", link_us},
-          {"link_bytes", link.bytes},
-          {"link_bytes_per_us", link.bytes_per_us},
-          {"link_counter_share", link.counted},
-          {"operation_us", operation.median},
-          {"operation_p10_us", operation.low},
-          {"operation_p90_us", operation.high},
-          {"ratio_to_floor", operation.median / floor},
-          {"rank_medians_us", medians},
-          {"wrong_elements", wrong}};
+  json line = {{"ranks", ranks.size()},
+               {"gpus", gpus},
+               {"blocks", first["blocks"]},
+               {"warps", first["warps"]},
+               {"row_warps", first["row_warps"]},
+               {"tokens", first["tokens"]},
+               {"operation", what},
+               {"bytes", bytes},
+               {"launch_us", launch},
+               {"memory_floor_us", memory},
+               {"copy_floor_us", copy},
+               {"link_floor_us", link_us},
+               {"link_bytes", link.bytes},
+               {"link_bytes_per_us", link.bytes_per_us},
+               {"link_counter_share", link.counted},
+               {"operation_us", operation.median},
+               {"operation_p10_us", operation.low},
+               {"operation_p90_us", operation.high},
+               {"ratio_to_floor", operation.median / floor},
+               {"rank_medians_us", medians},
+               {"wrong_elements", wrong}};
+  if (dispatch) {
+    line["plan_us"] = plan;
+    line["uncached_us"] = uncached;
+    line["uncached_extra_us"] = uncached - operation.median;
+  }
+  return line;
 }
 
 }  // namespace shunt::bench::gpu

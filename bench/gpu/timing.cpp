@@ -121,7 +121,30 @@ class Bench {
     auto handle = buffer_->plan(routing->view());
     if (!handle) return Unexpected(std::move(handle).error());
     handle_ = std::move(*handle);
+    SHUNT_TRY(set_up_planning(routing->view()));
     return timer_.open();
+  }
+
+  /// The same routing once more, to be planned on the device.
+  Status set_up_planning(const routing::RoutingView& routing) {
+    auto handle = buffer_->make_handle(o_.tokens);
+    if (!handle) return Unexpected(std::move(handle).error());
+    fresh_ = std::move(*handle);
+    const std::size_t bytes = static_cast<std::size_t>(o_.tokens * o_.topk) * 4;
+    SHUNT_TRY(allocate(bytes, &ids_));
+    SHUNT_TRY(allocate(bytes, &weights_));
+    SHUNT_TRY(check(cudaMemcpy(ids_.data(), routing.ids, bytes, cudaMemcpyHostToDevice),
+                    "copying the ids"));
+    return check(cudaMemcpy(weights_.data(), routing.weights, bytes, cudaMemcpyHostToDevice),
+                 "copying the weights");
+  }
+  Status plan_fresh(cudaStream_t stream) {
+    return buffer_->plan_on_device(*fresh_,
+                                   {o_.tokens,
+                                    o_.topk,
+                                    reinterpret_cast<const std::int32_t*>(ids_.data()),
+                                    reinterpret_cast<const float*>(weights_.data())},
+                                   stream);
   }
 
   Status allocate(std::size_t bytes, DeviceMemory* to) {
@@ -208,6 +231,7 @@ class Bench {
     SHUNT_TRY(sample_counted(&samples_.combine, &of_combine, [&](cudaStream_t stream) {
       return buffer_->combine(*handle_, {output_.rows, sums_.data()}, stream);
     }));
+    SHUNT_TRY(time_uncached());
     samples_.dispatch_sent = of_dispatch.sent;
     samples_.combine_received = of_combine.received;
     samples_.counted_operations = kWarmUp + o_.iterations;
@@ -226,6 +250,17 @@ class Bench {
           plain_sums(), plain_.data(), begin, o_.tokens, row_bytes(), o_.blocks, stream);
       return {};
     });
+  }
+
+  /// From ids on the device to delivered rows.
+  Status time_uncached() {
+    const auto plan = [&](cudaStream_t stream) { return plan_fresh(stream); };
+    const auto plan_and_dispatch = [&](cudaStream_t stream) -> Status {
+      SHUNT_TRY(plan_fresh(stream));
+      return buffer_->dispatch(*fresh_, input_.data(), output_, stream);
+    };
+    SHUNT_TRY(sample(&samples_.plan, plan));
+    return sample(&samples_.uncached, plan_and_dispatch);
   }
 
   /// Rows of the input to and from the next device, as many as fall to a rank there.
@@ -343,6 +378,9 @@ class Bench {
   std::int64_t capacity_ = 0;
   std::unique_ptr<Buffer> buffer_;
   std::unique_ptr<Handle> handle_;
+  std::unique_ptr<Handle> fresh_;  ///< Planned anew on the device, from these:
+  DeviceMemory ids_;
+  DeviceMemory weights_;
   Timer timer_;
   DispatchOutput output_;
   std::uint64_t* flag_ = nullptr;

@@ -31,6 +31,8 @@ struct TimingOptions {
 struct Samples {
   std::vector<double> dispatch;
   std::vector<double> combine;
+  std::vector<double> uncached;    ///< Planned on the device, counts exchanged, then dispatched.
+  std::vector<double> plan;        ///< The planning of it alone.
   std::vector<double> copy_mix;    ///< The bytes of dispatch, moved by a plain copy kernel.
   std::vector<double> read_mix;    ///< The bytes of combine, likewise.
   double input_bytes = 0;          ///< Rows of this rank: read by dispatch, written by combine.

@@ -42,7 +42,8 @@ struct DeviceOptions {
       2;  ///< Of the blocks, those that send to other nodes, and as many that receive.
 };
 
-/// What a plan is made from; host memory, not needed afterwards.
+/// What a plan is made from: for plan() host memory, not needed afterwards; for plan_on_device()
+/// device memory that stays as it is until the operations of the handle have ended.
 struct DeviceRouting {
   std::int64_t tokens = 0;
   const std::int32_t* ids = nullptr;  ///< [tokens][topk]: experts, −1 = none.
@@ -83,6 +84,15 @@ class DeviceBuffer {
 
   /// Plans on the host and copies the plan to the device.
   [[nodiscard]] Result<DeviceHandle> plan(const DeviceRouting& routing);
+  /// Room for routings of at most `max_tokens` tokens of this rank, to be planned on the device.
+  [[nodiscard]] Result<DeviceHandle> make_handle(std::int64_t max_tokens);
+  /// Plans on the stream, in place of what the handle held; nothing waits for the host and no
+  /// memory is taken, so that a graph may capture it together with the operations behind it. All
+  /// ranks plan before the same dispatch, which then exchanges counts. An id that is not allowed
+  /// ends the operations; wait() names its token and slot.
+  [[nodiscard]] Status plan_on_device(DeviceHandle& handle,
+                                      const DeviceRouting& routing,
+                                      DeviceStream stream);
   /// `rows`: [tokens][hidden], 16-byte aligned. The arrays of `output` come from allocate(). The
   /// first dispatch of a handle exchanges counts; later ones replay the routing.
   [[nodiscard]] Status dispatch(DeviceHandle& handle,

@@ -40,6 +40,14 @@ void DeviceBuffer::release(void* /*pointer*/) {}
 Result<DeviceHandle> DeviceBuffer::plan(const DeviceRouting& /*routing*/) {
   return absent();
 }
+Result<DeviceHandle> DeviceBuffer::make_handle(std::int64_t /*max_tokens*/) {
+  return absent();
+}
+Status DeviceBuffer::plan_on_device(DeviceHandle& /*handle*/,
+                                    const DeviceRouting& /*routing*/,
+                                    DeviceStream /*stream*/) {
+  return absent();
+}
 Status DeviceBuffer::dispatch(DeviceHandle& /*handle*/,
                               const void* /*rows*/,
                               const DispatchOutput& /*output*/,

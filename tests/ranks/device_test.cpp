@@ -20,6 +20,12 @@ Status empty_round_trip(DeviceBuffer& buffer, World& world) {
     return s;
   }
   if (auto s = buffer.combine(*handle, {.rows = *rows}, nullptr); !s) return s;
+  auto planned = buffer.make_handle(0);
+  if (!planned) return Unexpected(planned.error());
+  if (auto s = buffer.plan_on_device(*planned, {}, nullptr); !s) return s;
+  if (auto s = buffer.dispatch(*planned, nullptr, {.rows = *rows, .capacity = 1}, nullptr); !s) {
+    return s;
+  }
   if (auto s = buffer.wait(nullptr); !s) return s;
   return world.barrier();
 }

@@ -61,6 +61,21 @@ Result<DeviceHandle> DeviceBuffer::plan(const DeviceRouting& routing) {
   return DeviceHandle(std::make_unique<DeviceHandle::State>(DeviceHandle::State{std::move(*made)}));
 }
 
+Result<DeviceHandle> DeviceBuffer::make_handle(std::int64_t max_tokens) {
+  auto made = state_->buffer->make_handle(max_tokens);
+  if (!made) return Unexpected(std::move(made).error());
+  return DeviceHandle(std::make_unique<DeviceHandle::State>(DeviceHandle::State{std::move(*made)}));
+}
+
+Status DeviceBuffer::plan_on_device(DeviceHandle& handle,
+                                    const DeviceRouting& routing,
+                                    DeviceStream stream) {
+  return state_->buffer->plan_on_device(
+      *handle.state_->handle,
+      {routing.tokens, state_->topk, routing.ids, routing.weights},
+      native(stream));
+}
+
 Status DeviceBuffer::dispatch(DeviceHandle& handle,
                               const void* rows,
                               const DispatchOutput& output,
