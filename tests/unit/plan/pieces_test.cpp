@@ -6,7 +6,8 @@
 #include <bit>
 #include <numeric>
 #include <string>
-#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -61,7 +62,7 @@ struct BadId {
 class Pieces {
  public:
   Pieces(const Case& c, std::int64_t room)
-      : case_(c), shape_(cluster::Shape::create(c.world, c.per_node).value()), room_(room) {
+      : case_(c), shape_(cluster::Shape::create(c.world, c.per_node).value()) {
     const auto peers = static_cast<std::int64_t>(shape_.nodes - 1);
     const std::int64_t chunks = peers * ((room + c.chunk - 1) / c.chunk);
     const std::int64_t stride = (room + kPieceTokens - 1) / kPieceTokens;
@@ -163,7 +164,6 @@ class Pieces {
 
   Case case_;
   cluster::Shape shape_;
-  std::int64_t room_;
   PieceArgs args_;
   std::vector<std::int32_t> columns_, node_records_, rows_to_rank_, send_tokens_, chunk_prefix_;
   std::vector<std::int32_t> own_tokens_;
