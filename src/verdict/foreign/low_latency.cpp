@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace shunt::verdict::foreign {
 namespace {
 
@@ -72,6 +74,46 @@ std::optional<LowLatency> low_latency_of(const Situation& situation, int file) {
     out.nodes = std::floor(out.highest_rank / out.per_node) + 1;
   }
   return out;
+}
+
+namespace {
+
+std::string workload(const LowLatency& ll) {
+  if (ll.selections <= 0) return {};
+  const double tokens = std::ceil(ll.selections / 8 / 8 - 0.01) * 8;
+  const double masked = tokens * 8 - ll.selections;
+  std::string out = fmt::format("{:.0f} selections a rank", ll.selections);
+  if (masked / (tokens * 8) < 0.03) {
+    out += masked < 1.5
+               ? fmt::format(" = {:.0f} tokens × top-8", tokens)
+               : fmt::format(" = {:.0f} tokens × top-8 less {:.0f} masked", tokens, masked);
+  }
+  return out + fmt::format(" (hidden {:g}: {:.0f} B dispatched, {:.0f} B combined each)",
+                           ll.hidden,
+                           logs::low_latency_message(ll.hidden),
+                           logs::bf16_row(ll.hidden));
+}
+
+}  // namespace
+
+void add_low_latency_bytes(const Situation& s, const LowLatency& ll, Finding& finding) {
+  const auto add =
+      [&](const char* name, double us, double bytes, const std::map<int, const Sample*>& ranks) {
+        if (us <= 0 || bytes <= 0) return;
+        finding.evidence.push_back({name,
+                                    fmt::format("{:.2f} MB in {:.1f} µs (mean of {} ranks) = {}",
+                                                bytes / 1e6,
+                                                us,
+                                                ranks.size(),
+                                                gbs(bytes / us / 1e3)),
+                                    place(s, ranks.begin()->second->source)});
+      };
+  add("pair", ll.pair_us, ll.pair_bytes, ll.pair);
+  add("dispatch", ll.dispatch_us, ll.dispatch_bytes, ll.dispatch);
+  add("combine", ll.combine_us, ll.combine_bytes, ll.combine);
+  if (const auto text = workload(ll); !text.empty()) {
+    finding.evidence.push_back({"workload", text, "bytes"});
+  }
 }
 
 }  // namespace shunt::verdict::foreign

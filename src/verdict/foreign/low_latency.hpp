@@ -39,4 +39,14 @@ struct LowLatency {
 /// nullopt if the file holds no low-latency lines.
 [[nodiscard]] std::optional<LowLatency> low_latency_of(const Situation& situation, int file);
 
+/// Times, bytes and workload of `ll` as evidence of `finding`.
+void add_low_latency_bytes(const Situation& s, const LowLatency& ll, Finding& finding);
+
+/// What the wire may carry; only where several nodes are certain. `explained`: another rule has
+/// already said why the times are long.
+void judge_low_latency_wire(const Situation& s,
+                            const LowLatency& ll,
+                            bool explained,
+                            std::vector<Finding>& findings);
+
 }  // namespace shunt::verdict::foreign

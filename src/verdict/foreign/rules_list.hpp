@@ -12,8 +12,9 @@ namespace shunt::verdict::foreign {
 void judge_failures(const Situation& situation, Findings& findings);
 void judge_device_maps(const Situation& situation, Findings& findings);
 // rules_rate.cpp
-void judge_exceeds(const Situation& situation, Findings& findings);
 void judge_rates(const Situation& situation, Findings& findings);
+// rules_scale_up.cpp
+void judge_exceeds(const Situation& situation, Findings& findings);
 void judge_nvlink(const Situation& situation, Findings& findings);
 // rules_consistency.cpp
 void judge_consistency(const Situation& situation, Findings& findings);
@@ -56,7 +57,7 @@ void judge_traces(const Situation& situation, Findings& findings);
 // rules_coverage.cpp
 void judge_coverage(const Situation& situation, Findings& findings);
 
-/// One-way NVLink of a GPU by the printed matrices, 0 if they do not say. rules_rate.cpp
+/// One-way NVLink of a GPU by the printed matrices, 0 if they do not say. rules_scale_up.cpp
 [[nodiscard]] double nvlink_from_topology(const logs::Evidence& evidence);
 
 }  // namespace shunt::verdict::foreign

@@ -45,41 +45,6 @@ double node_mean(const Ranks& ranks, int node, double per_node) {
   return n == 0 ? 0 : sum / n;
 }
 
-std::string workload(const LowLatency& ll) {
-  if (ll.selections <= 0) return {};
-  const double tokens = std::ceil(ll.selections / 8 / 8 - 0.01) * 8;
-  const double masked = tokens * 8 - ll.selections;
-  std::string out = fmt::format("{:.0f} selections a rank", ll.selections);
-  if (masked / (tokens * 8) < 0.03) {
-    out += masked < 1.5
-               ? fmt::format(" = {:.0f} tokens × top-8", tokens)
-               : fmt::format(" = {:.0f} tokens × top-8 less {:.0f} masked", tokens, masked);
-  }
-  return out + fmt::format(" (hidden {:g}: {:.0f} B dispatched, {:.0f} B combined each)",
-                           ll.hidden,
-                           logs::low_latency_message(ll.hidden),
-                           logs::bf16_row(ll.hidden));
-}
-
-void add_bytes(const Situation& s, const LowLatency& ll, Finding& finding) {
-  const auto add = [&](const char* name, double us, double bytes, const Ranks& ranks) {
-    if (us <= 0 || bytes <= 0) return;
-    finding.evidence.push_back({name,
-                                fmt::format("{:.2f} MB in {:.1f} µs (mean of {} ranks) = {}",
-                                            bytes / 1e6,
-                                            us,
-                                            ranks.size(),
-                                            gbs(bytes / us / 1e3)),
-                                place(s, ranks.begin()->second->source)});
-  };
-  add("pair", ll.pair_us, ll.pair_bytes, ll.pair);
-  add("dispatch", ll.dispatch_us, ll.dispatch_bytes, ll.dispatch);
-  add("combine", ll.combine_us, ll.combine_bytes, ll.combine);
-  if (const auto text = workload(ll); !text.empty()) {
-    finding.evidence.push_back({"workload", text, "bytes"});
-  }
-}
-
 /// The time that each phase took where nobody had to wait: the smallest over nodes (or ranks).
 struct Fair {
   double dispatch = 0;
@@ -145,7 +110,7 @@ bool opposite_skew(const Situation& s, const LowLatency& ll, Findings& findings)
       "other waits in combine ({}). All ranks move the same bytes; neither extreme is a link rate.",
       (std::fabs(dispatch_gap) + std::fabs(combine_gap)) / 2,
       who);
-  add_bytes(s, ll, finding);
+  add_low_latency_bytes(s, ll, finding);
   const double top = std::max(ll.dispatch_bytes / range(ll.dispatch).first,
                               ll.combine_bytes / range(ll.combine).first) /
                      1e3;
@@ -224,7 +189,7 @@ bool waiting_in_phases(const Situation& s, const LowLatency& ll, Findings& findi
   finding.derivation =
       "work cannot take longer in pieces than chained; the excess is time spent "
       "waiting for late peers";
-  add_bytes(s, ll, finding);
+  add_low_latency_bytes(s, ll, finding);
   finding.action = "Judge by the pair; align the ranks (barrier) before timing a phase alone.";
   findings.push_back(std::move(finding));
   return true;
@@ -255,7 +220,7 @@ bool waiting_in_halves(const Situation& s, const LowLatency& ll, Findings& findi
       worst / ll.pair_us,
       ll.pair_us,
       gbs(ll.pair_bytes / ll.pair_us / 1e3));
-  add_bytes(s, ll, finding);
+  add_low_latency_bytes(s, ll, finding);
   finding.evidence.push_back(
       {"profiled dispatch",
        fmt::format("{:.0f}-{:.0f} µs = {}", d_low, d_high, gbs(dispatch_bytes / d_high / 1e3)),
@@ -297,7 +262,7 @@ bool gap_between_kernels(const Situation& s, const LowLatency& ll, Findings& fin
       large ? " Host-bound: launch, CPU, allocation." : "",
       gbs(ll.pair_bytes / ll.phase_sum() / 1e3),
       gbs(ll.pair_bytes / ll.pair_us / 1e3));
-  add_bytes(s, ll, finding);
+  add_low_latency_bytes(s, ll, finding);
   const Shape& shape = s.shapes[static_cast<std::size_t>(ll.file)];
   if (ll.nodes && *ll.nodes > 1 && shape.gpus_per_nic() > 1) {
     const double rate = ll.pair_bytes / ll.phase_sum() / 1e3 * shape.gpus_per_nic();
@@ -322,126 +287,6 @@ bool gap_between_kernels(const Situation& s, const LowLatency& ll, Findings& fin
                        : "";
   findings.push_back(std::move(finding));
   return true;
-}
-
-/// Without the pair each phase may contain waiting: its rate is a lower bound.
-void phases_only(const Situation& s, const LowLatency& ll, Findings& findings) {
-  if (!ll.has_phases() || ll.dispatch_bytes <= 0 || ll.combine_bytes <= 0) return;
-  const Shape& shape = s.shapes[static_cast<std::size_t>(ll.file)];
-  const Rating& rating = s.ratings[static_cast<std::size_t>(ll.file)];
-  const double nic = shape.gpus_per_nic();
-  const double limit = rating.known() ? rating.gbs * nic : 50;
-  const double share = logs::remote_share(*ll.nodes) * nic;
-  const double dispatch = ll.dispatch_bytes / ll.dispatch_us / 1e3;
-  const double combine = ll.combine_bytes / ll.combine_us / 1e3;
-  const double high = std::max(dispatch, combine) * share;
-  const bool under = high < 0.795 * limit;
-  const Shape* known = shape.nodes ? &shape : nullptr;
-  Finding finding = Build(
-      under ? "underused" : "own-node-counted", Severity::kNotice, Confidence::kMedium, "wire");
-  finding.sentence = fmt::format(
-      "{}ispatch {} and combine {} count every selection; if NVLink serves the own node the wire "
-      "carries {} and {} per GPU, {} and {} of {}{}. There is no dispatch + combine pair: each "
-      "phase may contain waiting, so these are lower bounds.",
-      under ? "The phases do not show a full NIC: d" : "D",
-      gbs(dispatch),
-      gbs(combine),
-      gbs(dispatch * share / nic),
-      gbs(combine * share / nic),
-      percent(dispatch * share / limit),
-      percent(combine * share / limit),
-      gbs(limit),
-      rating.known() ? "" : ", one 400 Gb/s NIC assumed");
-  finding.derivation = fmt::format("remote share of uniform selections with {:g} nodes: {:.3g}{}",
-                                   *ll.nodes,
-                                   logs::remote_share(*ll.nodes),
-                                   known == nullptr ? " (nodes from the rank numbers)" : "");
-  add_bytes(s, ll, finding);
-  finding.action = "Paste the \"Dispatch + combine\" lines too.";
-  findings.push_back(std::move(finding));
-}
-
-/// What the wire may carry, with the assumption said; only where several nodes are certain.
-void wire_share(const Situation& s, const LowLatency& ll, bool explained, Findings& findings) {
-  if (!ll.nodes || *ll.nodes < 2) {
-    if (ll.pair_us <= 0 && !ll.has_phases()) return;
-    const double rate = ll.pair_us > 0
-                            ? ll.pair_bytes / ll.pair_us / 1e3
-                            : (ll.dispatch_bytes + ll.combine_bytes) / ll.phase_sum() / 1e3;
-    findings.push_back(
-        Build("ranks-missing", Severity::kInfo, Confidence::kMedium, "number of nodes")
-            .say(fmt::format(
-                "No statement on RDMA: {}, so nothing says how much left the node. The "
-                "printed {} counts every selection, local ones included.",
-                ll.nodes ? "one node"
-                : ll.highest_rank >= 0 && ll.highest_rank < 8
-                    ? fmt::format("only ranks 0-{} are shown and no node count", ll.highest_rank)
-                    : std::string("the number of nodes is not in the input"),
-                gbs(rate)))
-            .act("Say it: --set nodes=2."));
-    return;
-  }
-  if (ll.pair_us <= 0) {
-    if (!explained) phases_only(s, ll, findings);
-    return;
-  }
-  const Shape& shape = s.shapes[static_cast<std::size_t>(ll.file)];
-  const Rating& rating = s.ratings[static_cast<std::size_t>(ll.file)];
-  const double world = *ll.nodes * ll.per_node;
-  const double rate = ll.pair_bytes / ll.pair_us / 1e3;
-  const double low = rate * logs::remote_share(*ll.nodes);
-  const double high = rate * (world - 1) / world;
-  const double nic = shape.gpus_per_nic();
-  const double limit = rating.known() ? rating.gbs * nic : 50;
-  const double share = low * nic / limit;
-  const double pure = high * nic / limit;
-  // A reading that no link allows leaves the other one.
-  const bool excluded = pure > 1.03;
-  const double decisive = excluded ? share : pure;
-  const std::string basis =
-      fmt::format("{}{}", gbs(limit), rating.known() ? "" : ", one 400 Gb/s NIC assumed");
-  std::string id = "own-node-counted";
-  if (decisive < 0.795) id = "underused";
-  if (decisive >= 0.85 && excluded) id = "saturated";
-  if (decisive > 1.03) id = "exceeds-link";
-  Severity severity = explained ? Severity::kInfo : Severity::kNotice;
-  if (id == "exceeds-link" && rating.known()) severity = Severity::kWarning;
-  Finding finding = Build(id, severity, Confidence::kMedium, "wire");
-  const std::string head = id == "underused" ? "NIC not saturated: the" : "The";
-  finding.sentence = excluded
-                         ? fmt::format(
-                               "{} pair's {} counts every selection. If NVLink serves the own node "
-                               "the wire carries {} per GPU, {} "
-                               "of {}; all by RDMA would be {}, more than that link carries.",
-                               head,
-                               gbs(rate),
-                               gbs(low),
-                               percent(share),
-                               basis,
-                               gbs(high))
-                         : fmt::format(
-                               "{} pair's {} counts every selection; the wire carries {} per GPU "
-                               "if NVLink serves the own node, {} "
-                               "if all peers go by RDMA (depends on the version): {} or {} of {}.",
-                               head,
-                               gbs(rate),
-                               gbs(low),
-                               gbs(high),
-                               percent(share),
-                               percent(pure),
-                               basis);
-  finding.derivation = fmt::format(
-      "remote share of uniform selections: {:g}/{:g} with NVLink, {:g}/{:g} "
-      "without",
-      world - ll.per_node,
-      world,
-      world - 1,
-      world);
-  if (nic > 1)
-    finding.evidence.push_back(
-        {"GPUs per NIC", fmt::format("{:g}", nic), shape.nics_per_node->from});
-  add_bytes(s, ll, finding);
-  findings.push_back(std::move(finding));
 }
 
 void stalls(const Situation& s, const LowLatency& ll, Findings& findings) {
@@ -514,7 +359,7 @@ void judge_low_latency(const Situation& s, Findings& findings) {
     if (!explained) explained = gap_between_kernels(s, *ll, findings);
     slow_rank(s, *ll, findings);
     stalls(s, *ll, findings);
-    wire_share(s, *ll, explained, findings);
+    judge_low_latency_wire(s, *ll, explained, findings);
   }
 }
 
