@@ -118,13 +118,14 @@ struct SumStage {
 };
 
 /// Bytes of every row that a warp brings in at a time: whole accesses of its lanes, parts of about
-/// equal size, `count` rows to a slot. 0: not even one access fits.
+/// equal size, `count` rows to one of `slots` slots. 0: not even one access fits.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t stage_part(const SumStage& stage,
+                                                                  std::uint32_t slots,
                                                                   int count,
                                                                   std::size_t row_bytes) {
   constexpr std::uint32_t kAccess = kLanes * sizeof(uint4);
   const std::uint32_t most =
-      stage.bytes / (2 * static_cast<std::uint32_t>(count)) / kAccess * kAccess;
+      stage.bytes / (slots * static_cast<std::uint32_t>(count)) / kAccess * kAccess;
   if (most == 0) return 0;
   const auto row = static_cast<std::uint32_t>(row_bytes);
   const std::uint32_t parts = (row + most - 1) / most;
@@ -205,8 +206,9 @@ __device__ __forceinline__ void add_vectors(
   for (int g = 0; g < kGroup; ++g) ptx::store_once(to + g * kLanes, result[g]);
 }
 
-/// Sums of rows of one type, partials and output of the same. `part` from stage_part.
-template <DType kType, bool kPartials>
+/// Sums of rows of one type, partials and output of the same. `part` from stage_part, for kSlots:
+/// with two, the next part is on its way while one is added.
+template <DType kType, bool kPartials, int kSlots>
 __device__ __forceinline__ void sum_staged(std::byte* dst,
                                            const SumTerm* terms,
                                            int count,
@@ -217,10 +219,12 @@ __device__ __forceinline__ void sum_staged(std::byte* dst,
   constexpr int kGroup = kPartials ? 1 : 2;
   const auto row = static_cast<std::uint32_t>(row_bytes);
   const auto bytes_at = [&](std::uint32_t at) { return row - at < part ? row - at : part; };
-  load_part(stage, 0, terms, count, 0, bytes_at(0), part, lane);
+  if constexpr (kSlots == 2) load_part(stage, 0, terms, count, 0, bytes_at(0), part, lane);
   std::uint32_t slot = 0;
-  for (std::uint32_t at = 0; at < row; at += part, slot ^= 1U) {
-    if (row - at > part) {
+  for (std::uint32_t at = 0; at < row; at += part, slot ^= kSlots - 1U) {
+    if constexpr (kSlots == 1) {
+      load_part(stage, 0, terms, count, at, bytes_at(at), part, lane);
+    } else if (row - at > part) {
       load_part(stage, slot ^ 1U, terms, count, at + part, bytes_at(at + part), part, lane);
     }
     ptx::barrier_wait(stage.barriers + slot, (stage.parities >> slot) & 1U);
@@ -244,15 +248,18 @@ __device__ __forceinline__ void sum_staged(std::byte* dst,
                                            const SumTerm* terms,
                                            int count,
                                            std::size_t row_bytes,
-                                           std::uint32_t part,
                                            int lane,
                                            SumStage& stage) {
   bool partials = false;
   for (int t = 0; t < count - 1; ++t) partials = partials || terms[t].ends_partial;
-  if (partials) {
-    sum_staged<kType, true>(dst, terms, count, row_bytes, part, lane, stage);
+  const std::uint32_t half = stage_part(stage, 2, count, row_bytes);
+  if (half == 0) {
+    const std::uint32_t part = stage_part(stage, 1, count, row_bytes);
+    sum_staged<kType, true, 1>(dst, terms, count, row_bytes, part, lane, stage);
+  } else if (partials) {
+    sum_staged<kType, true, 2>(dst, terms, count, row_bytes, half, lane, stage);
   } else {
-    sum_staged<kType, false>(dst, terms, count, row_bytes, part, lane, stage);
+    sum_staged<kType, false, 2>(dst, terms, count, row_bytes, half, lane, stage);
   }
 }
 
@@ -310,17 +317,15 @@ __device__ inline void sum_rows(std::byte* dst,
   for (int t = 0; t < count; ++t) {
     uniform = uniform && terms[t].type == types.output;
   }
-  const std::uint32_t part =
-      uniform && count > 0 ? stage_part(stage, count, elements * size_of(types.output)) : 0;
   const std::size_t row_bytes = elements * size_of(types.output);
-  if (part == 0) {
+  if (!uniform || count == 0 || stage_part(stage, 1, count, row_bytes) == 0) {
     sum_any(dst, terms, count, elements, types, lane);
   } else if (types.output == DType::kBF16) {
-    sum_staged<DType::kBF16>(dst, terms, count, row_bytes, part, lane, stage);
+    sum_staged<DType::kBF16>(dst, terms, count, row_bytes, lane, stage);
   } else if (types.output == DType::kF16) {
-    sum_staged<DType::kF16>(dst, terms, count, row_bytes, part, lane, stage);
+    sum_staged<DType::kF16>(dst, terms, count, row_bytes, lane, stage);
   } else {
-    sum_staged<DType::kF32>(dst, terms, count, row_bytes, part, lane, stage);
+    sum_staged<DType::kF32>(dst, terms, count, row_bytes, lane, stage);
   }
 }
 
