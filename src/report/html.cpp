@@ -35,7 +35,7 @@ Headline split_headline(const std::string& text) {
     const std::size_t at = text.find(mark);
     // What stands before an early comma is no statement yet.
     if (at != std::string::npos && at >= 16 && at <= kShout) {
-      return {text.substr(0, at), text.substr(at + 2)};
+      return {text.substr(0, *mark == ':' ? at + 1 : at), text.substr(at + 2)};
     }
   }
   return {text, ""};
@@ -52,13 +52,20 @@ const char* mood_of(const Report& report) {
   return worst == Severity::kInfo ? "good" : verdict::to_string(worst);
 }
 
+/// "2 warnings", but "2 critical" and "2 info".
+const char* plural(Severity severity, std::ptrdiff_t count) {
+  const bool noun = severity == Severity::kWarning || severity == Severity::kNotice;
+  return noun && count > 1 ? "s" : "";
+}
+
 std::string chips(const Report& report) {
   std::string out;
   for (const Severity severity : kWorstFirst) {
     const auto count = std::ranges::count(report.findings, severity, &Finding::severity);
     if (count > 0) {
-      out += badge(verdict::to_string(severity),
-                   fmt::format("{} {}", count, verdict::to_string(severity)));
+      out += badge(
+          verdict::to_string(severity),
+          fmt::format("{} {}{}", count, verdict::to_string(severity), plural(severity, count)));
     }
   }
   if (report.findings.empty()) {
