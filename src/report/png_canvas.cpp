@@ -40,6 +40,8 @@ class CairoCanvas final : public PngCanvas {
     const double dash[] = {5, 3};
     cairo_set_dash(cr(), dash, dashed ? 2 : 0, 0);
     cairo_set_line_width(cr(), width);
+    // Text leaves a current point behind, which the line would begin at.
+    cairo_new_path(cr());
     for (const Point& point : points) cairo_line_to(cr(), point.x, point.y);
     cairo_stroke(cr());
   }
