@@ -96,6 +96,10 @@ Status merge(profile::RunInfo& info, const std::vector<RankResult>& ranks) {
   for (const RankResult& rank : ranks) {
     info.dropped_records.push_back(rank.dropped);
     if (info.config.provider.empty()) info.config.provider = rank.provider;
+    if (info.shape.nodes > 1) {
+      if (!info.progress) info.progress.emplace();
+      info.progress->push_back(rank.progress);
+    }
     if (rank.counter) {
       info.counters.push_back(*rank.counter);
       info.counters.back().messages = messages_of(info.shape, ranks, rank.counter->from_node);
@@ -376,9 +380,18 @@ void add_bench(Program& program) {
   verb.add_option("--credits", o->credits, "Landing slots per source and direction")
       ->capture_default_str();
   verb.add_option("--qps", o->qps, "Queue pairs per peer")->capture_default_str();
-  verb.add_option("--rdma-blocks", o->rdma_blocks, "Threads that send, and as many that receive")
+  verb.add_option("--rdma-blocks",
+                  o->rdma_blocks,
+                  "Threads (blocks of a GPU) that send, and as many that receive")
       ->capture_default_str();
   verb.add_option("--blocks", o->blocks, "Threads that work inside the node")
+      ->capture_default_str();
+  verb.add_option("--device", o->device, "What runs the phases")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  verb.add_option("--sms",
+                  o->sms,
+                  "With --device cuda: multiprocessors of a rank, those between nodes included")
       ->capture_default_str();
   verb.add_option("--iters", o->iters, "Measured iterations")->capture_default_str();
   verb.add_option("--warmup", o->warmup, "Iterations before them")->capture_default_str();

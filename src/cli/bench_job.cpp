@@ -130,6 +130,7 @@ Result<BenchJob> BenchJob::create(const BenchOptions& options) {
   if (options.check && options.warmup == 0) {
     return usage_error("--check needs --warmup 1 or more: it looks at a warm-up iteration");
   }
+  if (options.sms < 1) return usage_error("--sms {} is not allowed; at least 1", options.sms);
   for (const std::string* text : {&options.link_rate, &options.emulate_link}) {
     if (text->empty()) continue;
     auto rate = parse_rate(*text);
@@ -203,7 +204,8 @@ Result<profile::RunInfo> describe_run(const BenchJob& job, const char* launcher)
   c.warmup = o.warmup;
   if (job.recorded_every(false) > 1) c.recorded_every = job.recorded_every(false);
   c.variant = "v1";
-  c.device = "cpu";
+  c.device = o.device;
+  if (o.device == "cuda") c.blocks = o.sms - (job.shape.nodes > 1 ? 2 * o.rdma_blocks : 0);
   c.launcher = launcher;
   c.link_rate_bytes_per_s = job.link_rate;
   c.nics_per_node = job.nics_per_node();

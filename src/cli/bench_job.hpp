@@ -38,6 +38,8 @@ struct BenchOptions {
   int qps = 1;
   int rdma_blocks = 1;
   int blocks = 1;
+  std::string device = "cpu";  ///< Or "cuda".
+  int sms = 16;                ///< Blocks of a launch, cuda only.
   int iters = 10;
   int warmup = 2;
   bool check = false;
@@ -61,6 +63,7 @@ struct RankResult {
   profile::Correctness correctness;
   std::uint64_t dropped = 0;
   std::string provider;
+  profile::ProgressThread progress;
   std::vector<profile::ClockFit> clocks;  ///< Rank 0's only.
   std::uint64_t messages = 0;  ///< Posted in the measured iterations, credits and heartbeats too.
   std::optional<profile::LinkCounter> counter;  ///< First rank of a node, emulated links only.

@@ -11,8 +11,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "cli/bench_check.hpp"
+#include "cli/bench_engine.hpp"
 #include "cli/bench_job.hpp"
-#include "engine/buffer_state.hpp"
 #include "fabric/faulty_fabric.hpp"
 #include "fabric/libfabric_fabric.hpp"
 #include "profile/clock_align.hpp"
@@ -92,7 +92,6 @@ class RankBench {
                                           o().wire_dtype.value_or(o().dtype));
     std::int64_t most = 0;
     for (int r = 0; r < job_.shape.world; ++r) most = std::max(most, check_->expected_rows(r));
-    capacity_ = check_->expected_rows(world_.rank());
     auto log = profile::RankLog::create(job_.directory, world_.rank(), world_.size(), job_.run_id);
     if (!log) return Unexpected(std::move(log).error());
     log_ = std::make_unique<profile::RankLog>(std::move(*log));
@@ -104,45 +103,36 @@ class RankBench {
     if (!aligner) return Unexpected(std::move(aligner).error());
     aligner_ = std::make_unique<profile::ClockAligner>(std::move(*aligner));
     SHUNT_TRY(aligner_->sample());
-    SHUNT_TRY(create_buffer(most));
     const RowSource rows(o().seed, o().hidden, o().dtype);
-    input_.resize(static_cast<std::size_t>(o().tokens) * rows.row_bytes());
-    output_.resize(std::max<std::size_t>(input_.size(), 16));
+    std::vector<std::byte> input(static_cast<std::size_t>(o().tokens) * rows.row_bytes());
     for (std::int64_t t = 0; t < o().tokens; ++t) {
-      rows.fill(world_.rank(), t, input_.data() + static_cast<std::size_t>(t) * rows.row_bytes());
+      rows.fill(world_.rank(), t, input.data() + static_cast<std::size_t>(t) * rows.row_bytes());
     }
-    return {};
+    return create_engine(most, std::move(input));
   }
 
-  Status create_buffer(std::int64_t most_rows) {
-    BufferOptions options = buffer_options(job_, most_rows);
-    if (job_.links != nullptr) options.bind_address = job_.links->address(node());
-    options.nics = job_.nics_of(job_.shape.local_of(world_.rank()));
-    engine::BufferHooks hooks;
-    hooks.recorder = &recorder_;
+  Status create_engine(std::int64_t most_rows, std::vector<std::byte> input) {
+    EngineSetup setup{.world = world_,
+                      .options = buffer_options(job_, most_rows),
+                      .make_fabric = {},
+                      .recorder = &recorder_,
+                      .routing = &routing_,
+                      .capacity = check_->expected_rows(world_.rank()),
+                      .input = std::move(input),
+                      .sms = o().sms};
+    if (job_.links != nullptr) setup.options.bind_address = job_.links->address(node());
+    setup.options.nics = job_.nics_of(job_.shape.local_of(world_.rank()));
     auto slow = parse_slow_rank(o().slow_rank);
     if (!slow) return Unexpected(std::move(slow).error());
     slow_ = *slow;
     if (!o().faults.empty()) {
-      hooks.make_fabric = [&, options](int queue_pairs) { return faulty(options, queue_pairs); };
+      setup.make_fabric = [this, options = setup.options](int queue_pairs) {
+        return faulty(options, queue_pairs);
+      };
     }
-    auto state = engine::BufferState::create(world_, options, hooks);
-    if (!state) return Unexpected(std::move(state).error());
-    buffer_ = std::move(*state);
-    const auto rows = static_cast<std::size_t>(capacity_);
-    const auto place = [&](std::size_t bytes) { return buffer_->allocate(bytes); };
-    auto at = place(rows * static_cast<std::size_t>(o().hidden) * size_of(o().dtype));
-    auto ids = place(rows * static_cast<std::size_t>(o().topk) * sizeof(std::int32_t));
-    auto weights = place(rows * static_cast<std::size_t>(o().topk) * sizeof(float));
-    auto origins = place(rows * sizeof(RowOrigin));
-    if (!at || !ids || !weights || !origins) {
-      return fail(ErrorCode::kInternal, ErrorScope::kOperation, "the heap was sized too small");
-    }
-    received_ = {*at,
-                 static_cast<std::int32_t*>(*ids),
-                 static_cast<float*>(*weights),
-                 static_cast<RowOrigin*>(*origins),
-                 capacity_};
+    auto made = o().device == "cuda" ? cuda_engine(std::move(setup)) : cpu_engine(std::move(setup));
+    if (!made) return Unexpected(std::move(made).error());
+    engine_ = std::move(*made);
     return {};
   }
 
@@ -171,16 +161,11 @@ class RankBench {
   Status iterate(bool kept) {
     SHUNT_TRY(world_.barrier());
     be_late();
-    auto handle = buffer_->dispatch(
-        {input_.data(), o().tokens, routing_.ids.data(), routing_.weights.data()}, received_);
-    if (!handle) return Unexpected(std::move(handle).error());
-    handle_ = *handle;
-    SHUNT_TRY(buffer_->wait(*handle_));
+    SHUNT_TRY(engine_->dispatch());
     SHUNT_TRY(take_records(kept));
     SHUNT_TRY(world_.barrier());
     be_late();
-    SHUNT_TRY(buffer_->combine(handle_, {received_.rows, output_.data()}));
-    SHUNT_TRY(buffer_->wait(*handle_));
+    SHUNT_TRY(engine_->combine());
     return take_records(kept);
   }
 
@@ -193,25 +178,32 @@ class RankBench {
   /// Dispatch as it stands; then a combine of rows that differ by rank.
   Status check() {
     // The combine before has not changed the received rows.
-    const std::int64_t rows = handle_->total_rows();
-    auto* data = static_cast<std::byte*>(received_.rows);
-    check_->dispatch(data, received_.origins, rows, result_.correctness);
-    check_->run_experts(data, rows);
+    auto arrived = engine_->arrived();
+    if (!arrived) return Unexpected(std::move(arrived).error());
+    check_->dispatch(arrived->rows, arrived->origins, arrived->count, result_.correctness);
+    check_->run_experts(arrived->rows, arrived->count);
+    SHUNT_TRY(engine_->return_rows());
     SHUNT_TRY(world_.barrier());
-    SHUNT_TRY(buffer_->combine(handle_, {received_.rows, output_.data()}));
-    SHUNT_TRY(buffer_->wait(*handle_));
+    SHUNT_TRY(engine_->combine());
     SHUNT_TRY(log_->drain(recorder_));
-    check_->combine(output_.data(), result_.correctness);
+    auto sums = engine_->sums();
+    if (!sums) return Unexpected(std::move(sums).error());
+    check_->combine(*sums, result_.correctness);
     return {};
   }
 
   struct Counters {
     std::uint64_t messages = 0;
+    std::uint64_t cpu_ns = 0;                     ///< Of the progress thread.
+    std::uint64_t time_ns = 0;                    ///< Of this reading.
     std::optional<bootstrap::LinkCounters> link;  ///< First rank of a node, emulated links only.
   };
 
   Result<Counters> read_counters() const {
-    Counters counters{.messages = buffer_->proxy_stats().messages()};
+    Counters counters{.messages = engine_->proxy_stats().messages(),
+                      .cpu_ns = engine_->progress_cpu_ns(),
+                      .time_ns = now_ns(),
+                      .link = {}};
     if (job_.links == nullptr || job_.shape.local_of(world_.rank()) != 0) return counters;
     auto read = job_.links->counters(node());
     if (!read) return Unexpected(std::move(read).error());
@@ -219,11 +211,28 @@ class RankBench {
     return counters;
   }
 
+  [[nodiscard]] profile::ProgressThread progress_thread(const Counters& before,
+                                                        const Counters& after) const {
+    const engine::ProxyStats& stats = engine_->proxy_stats();
+    profile::ProgressThread thread;
+    thread.rank = world_.rank();
+    thread.cpu_ns = after.cpu_ns - before.cpu_ns;
+    thread.elapsed_ns = after.time_ns - before.time_ns;
+    thread.descriptors = stats.descriptors.get();
+    thread.largest_backlog = stats.largest_backlog.get();
+    thread.aged = stats.aged.get();
+    thread.total_age_ns = stats.total_age_ns.get();
+    thread.largest_age_ns = stats.largest_age_ns.get();
+    thread.largest_poll_gap_ns = stats.largest_poll_gap_ns.get();
+    return thread;
+  }
+
   Result<RankResult> finish(const Counters& before) {
     SHUNT_TRY(world_.barrier());
     auto after = read_counters();
     if (!after) return Unexpected(std::move(after).error());
     result_.messages = after->messages - before.messages;
+    result_.progress = progress_thread(before, *after);
     if (before.link && after->link) {
       profile::LinkCounter counter;
       counter.from_node = node();
@@ -237,10 +246,10 @@ class RankBench {
     }
     SHUNT_TRY(aligner_->sample());
     result_.clocks = aligner_->fits();
-    result_.provider = buffer_->provider();
-    buffer_->close();
+    result_.provider = engine_->provider();
+    engine_->close();
     SHUNT_TRY(log_->finish(recorder_));
-    result_.dropped = recorder_.dropped() + log_->lost();
+    result_.dropped = recorder_.dropped() + log_->lost() + engine_->dropped();
     return result_;
   }
 
@@ -264,13 +273,8 @@ class RankBench {
   std::unique_ptr<profile::ClockAligner> aligner_;
   std::unique_ptr<BenchCheck> check_;
   routing::Routing routing_;
-  std::vector<std::byte> input_;
-  std::vector<std::byte> output_;
-  std::int64_t capacity_ = 0;
   SlowRank slow_;
-  std::shared_ptr<engine::BufferState> buffer_;
-  std::shared_ptr<engine::HandleState> handle_;
-  DispatchOutput received_;
+  std::unique_ptr<BenchEngine> engine_;
   RankResult result_;
   std::uint64_t shown_ns_ = 0;
 };
@@ -283,8 +287,22 @@ Result<RankResult> run_rank(bootstrap::World& world, const BenchJob& job) {
 }
 
 namespace {
+
 using nlohmann::json;
+
+json progress_fields(const profile::ProgressThread& p) {
+  return {p.rank,
+          p.cpu_ns,
+          p.elapsed_ns,
+          p.descriptors,
+          p.largest_backlog,
+          p.aged,
+          p.total_age_ns,
+          p.largest_age_ns,
+          p.largest_poll_gap_ns};
 }
+
+}  // namespace
 
 std::vector<std::byte> to_bytes(const RankResult& r) {
   json j{{"checked", r.correctness.checked},
@@ -294,6 +312,7 @@ std::vector<std::byte> to_bytes(const RankResult& r) {
          {"combine_mismatches", r.correctness.combine_mismatches},
          {"dropped", r.dropped},
          {"messages", r.messages},
+         {"progress", progress_fields(r.progress)},
          {"provider", r.provider}};
   for (const profile::ClockFit& fit : r.clocks) {
     j["clocks"].push_back({fit.rank, fit.offset_ns, fit.drift_ppb, fit.begin_ns, fit.residual_ns});
@@ -321,6 +340,8 @@ Result<RankResult> from_bytes(const std::vector<std::byte>& bytes) {
   r.correctness.combine_mismatches = j["combine_mismatches"];
   r.dropped = j["dropped"];
   r.messages = j["messages"];
+  const json& p = j["progress"];
+  r.progress = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8]};
   r.provider = j["provider"];
   if (j.contains("clocks")) {
     for (const json& fit : j["clocks"]) {

@@ -125,6 +125,8 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   [[nodiscard]] DType wire_dtype() const { return options_.wire_dtype.value_or(options_.dtype); }
   [[nodiscard]] std::uint64_t operations() const { return next_op_; }
   [[nodiscard]] const ProxyStats& proxy_stats() const { return proxy_->stats(); }
+  /// CPU time of the progress thread so far.
+  [[nodiscard]] std::uint64_t progress_cpu_ns() const { return proxy_->cpu_ns(); }
   /// Ends workers and progress thread; idempotent.
   void close();
   /// Memory of a plan that nobody needs any more. Any thread.

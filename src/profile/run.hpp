@@ -84,6 +84,20 @@ struct LinkCounter {
   std::optional<std::uint64_t> resent_segments;  ///< By TCP of the node, in the same time.
 };
 
+/// The thread that serves the fabric for one rank: whether it keeps up. Times in ns; the largest
+/// values are those of the whole run, warm-up included.
+struct ProgressThread {
+  int rank = 0;
+  std::uint64_t cpu_ns = 0;      ///< Of the thread, over the measured iterations …
+  std::uint64_t elapsed_ns = 0;  ///< … which took so long, barriers between them included.
+  std::uint64_t descriptors = 0;
+  std::uint64_t largest_backlog = 0;  ///< Descriptors that waited for it at once.
+  std::uint64_t aged = 0;             ///< Puts of which the age is known, and their descriptors'
+  std::uint64_t total_age_ns = 0;     ///< age when the thread took them: all together
+  std::uint64_t largest_age_ns = 0;   ///< and the oldest.
+  std::uint64_t largest_poll_gap_ns = 0;  ///< Between two looks at completions, while awake.
+};
+
 /// Outcome of --check.
 struct Correctness {
   bool checked = false;
@@ -107,7 +121,8 @@ struct RunInfo {
   std::vector<Operation> operations;
   std::vector<ClockFit> clocks;
   std::vector<LinkCounter> counters;
-  std::vector<std::uint64_t> dropped_records;  ///< By rank.
+  std::vector<std::uint64_t> dropped_records;           ///< By rank.
+  std::optional<std::vector<ProgressThread>> progress;  ///< By rank; worlds of several nodes.
   Correctness correctness;
 };
 

@@ -99,6 +99,19 @@ void fields(Io& io, LinkCounter* /*tag*/, T& counter) {
 }
 
 template <typename Io, typename T>
+void fields(Io& io, ProgressThread* /*tag*/, T& thread) {
+  io("rank", thread.rank);
+  io("cpu_ns", thread.cpu_ns);
+  io("elapsed_ns", thread.elapsed_ns);
+  io("descriptors", thread.descriptors);
+  io("largest_backlog", thread.largest_backlog);
+  io("aged", thread.aged);
+  io("total_age_ns", thread.total_age_ns);
+  io("largest_age_ns", thread.largest_age_ns);
+  io("largest_poll_gap_ns", thread.largest_poll_gap_ns);
+}
+
+template <typename Io, typename T>
 void fields(Io& io, Correctness* /*tag*/, T& correctness) {
   io("checked", correctness.checked);
   io("dispatch_rows", correctness.dispatch_rows);
@@ -120,6 +133,7 @@ void fields(Io& io, RunInfo* /*tag*/, T& info) {
   io("clocks", info.clocks);
   io("counters", info.counters);
   io("dropped_records", info.dropped_records);
+  io("progress", info.progress);
   io("correctness", info.correctness);
 }
 

@@ -116,6 +116,8 @@ class Buffer {
   [[nodiscard]] const std::string& provider() const { return provider_; }
   /// Null while recording is off.
   [[nodiscard]] const SpanDrain* spans() const { return spans_.get(); }
+  /// REQUIRES: recording is on.
+  [[nodiscard]] const DeviceClock& clock() const { return spans_->clock(); }
   /// CPU time of the progress thread so far.
   [[nodiscard]] std::uint64_t progress_cpu_ns() const { return proxy_->cpu_ns(); }
   /// REQUIRES: close().

@@ -56,6 +56,7 @@ class SpanDrain {
   [[nodiscard]] Status create(record::Recorder& recorder, int blocks);
   [[nodiscard]] const exec::cuda::SpanRings& rings() const { return rings_; }
   [[nodiscard]] DeviceClock& clock() { return clock_; }
+  [[nodiscard]] const DeviceClock& clock() const { return clock_; }
   /// Moves what there is to the recorder. No kernel of this rank runs.
   [[nodiscard]] Status drain(cudaStream_t stream);
   /// Spans that found their ring full.
