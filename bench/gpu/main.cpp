@@ -19,10 +19,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "bootstrap/launch.hpp"
 #include "gpu/check.hpp"
+#include "gpu/launch.hpp"
 #include "gpu/table.hpp"
 #include "gpu/timing.hpp"
+#include "gpu/wire_report.hpp"
 #include "memory/cuda/device.hpp"
 
 namespace shunt::bench::gpu {
@@ -35,6 +36,8 @@ struct Options {
   int gpus = 1;
   std::vector<std::int64_t> tokens = {4096};
   std::vector<std::string> node_worlds = {"2x2", "2x4", "4x2"};
+  std::vector<std::string> wire_worlds = {"2x4"};
+  WireOptions wire;
   std::vector<int> blocks = {16, 32};
   std::vector<int> warps = {16};
   std::vector<int> row_warps = {0};
@@ -43,12 +46,6 @@ struct Options {
   TimingOptions timing;
   std::string output;
 };
-
-std::vector<std::byte> to_bytes(const json& value) {
-  const std::string text = value.dump();
-  const auto* data = reinterpret_cast<const std::byte*>(text.data());
-  return {data, data + text.size()};
-}
 
 json to_json(const TimingOptions& timing, const Samples& samples) {
   return {{"blocks", timing.blocks},
@@ -86,11 +83,7 @@ std::vector<std::pair<int, int>> shapes_of(const Options& options) {
 }
 
 Result<json> rank_main(bootstrap::World& world, int ranks_per_node, const Options& options) {
-  // A kernel that is loaded at its first launch waits for those that run, and a gate waits for one
-  // that has not been launched yet.
-  ::setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   const int device = world.rank() % options.gpus;
-  SHUNT_TRY(memory::cuda::check(cudaSetDevice(device), "opening the device"));
   json out = json::object();
   cudaDeviceProp properties{};
   SHUNT_TRY(
@@ -132,23 +125,9 @@ Result<json> rank_main(bootstrap::World& world, int ranks_per_node, const Option
 }
 
 Result<std::vector<json>> launch(int ranks, int ranks_per_node, const Options& options) {
-  bootstrap::LaunchOptions launch_options;
-  launch_options.ranks = ranks;
-  launch_options.deadline_ns = 120'000'000'000;
-  auto outcome = bootstrap::launch_local(
-      launch_options, [&](bootstrap::World& world) -> Result<std::vector<std::byte>> {
-        auto result = rank_main(world, ranks_per_node, options);
-        if (!result) return Unexpected(std::move(result).error());
-        return to_bytes(*result);
-      });
-  if (!outcome) return Unexpected(std::move(outcome).error());
-  if (!outcome->status) return Unexpected(outcome->status.error());
-  std::vector<json> all;
-  for (const bootstrap::RankOutcome& rank : outcome->ranks) {
-    const auto* text = reinterpret_cast<const char*>(rank.result.data());
-    all.push_back(json::parse(text, text + rank.result.size()));
-  }
-  return all;
+  return launch_ranks(ranks, options.gpus, [&](bootstrap::World& world) {
+    return rank_main(world, ranks_per_node, options);
+  });
 }
 
 /// "2x4": nodes and ranks per node.
@@ -162,7 +141,7 @@ Result<std::pair<int, int>> parse_world(const std::string& text) {
       return shape;
     }
   }
-  return usage_error("--node-worlds '{}' is not understood; give NODESxRANKS, as 2x4", text);
+  return usage_error("world '{}' is not understood; give NODESxRANKS, as 2x4", text);
 }
 
 Status run(const Options& options) {
@@ -201,6 +180,13 @@ Status run(const Options& options) {
     if (!results) return Unexpected(std::move(results).error());
     report["passed"][world] = results->front()["passed"];
   }
+  for (const std::string& world : options.wire_worlds) {
+    auto shape = parse_world(world);
+    if (!shape) return Unexpected(std::move(shape).error());
+    auto measured = report_wire(shape->first, shape->second, options.gpus, options.wire);
+    if (!measured) return Unexpected(std::move(measured).error());
+    report["wire"].push_back(*measured);
+  }
   if (!options.output.empty()) {
     std::ofstream file(options.output);
     file << report.dump(2) << '\n';
@@ -227,6 +213,19 @@ int main(int argc, char** argv) {
                  options.node_worlds,
                  "Worlds of several nodes to check, as 2x4: nodes x ranks per node")
       ->delimiter(',');
+  app.add_option("--wire-worlds",
+                 options.wire_worlds,
+                 "Worlds in which to measure the path between nodes beside plain puts")
+      ->delimiter(',');
+  app.add_option("--wire-sms", options.wire.blocks, "Blocks per rank there");
+  app.add_option("--rdma-blocks", options.wire.rdma_blocks, "Of these, blocks a direction");
+  app.add_option("--chunk", options.wire.chunk_tokens, "Records in one put");
+  app.add_option("--credits", options.wire.credits, "Landing slots per source and direction");
+  app.add_option("--qps", options.wire.qps, "Queue pairs per peer");
+  app.add_option("--provider", options.wire.provider, "libfabric provider");
+  app.add_option("--wire-rounds", options.wire.rounds, "Measured rounds there");
+  app.add_flag_callback(
+      "--no-wire", [&] { options.wire_worlds.clear(); }, "Skip the path between nodes");
   app.add_option("--sms", options.blocks, "Blocks per rank, each filling one multiprocessor")
       ->delimiter(',');
   app.add_option("--warps", options.warps, "Warps per block, 1 to 32")->delimiter(',');

@@ -193,6 +193,35 @@ Table counter_table(const Measures& measures) {
   return table;
 }
 
+/// Whether the threads that serve the fabric kept up.
+Table progress_table(const std::vector<profile::ProgressThread>& threads) {
+  Table table{.id = "progress", .title = "progress threads"};
+  table.columns = {{"rank", "rank", Unit::kCount},
+                   {"cpu_share", "of a core", Unit::kShare},
+                   {"descriptors", "descriptors", Unit::kCount},
+                   {"largest_backlog", "most waiting", Unit::kCount},
+                   {"mean_age_ns", "mean age", Unit::kNs},
+                   {"largest_age_ns", "oldest", Unit::kNs},
+                   {"largest_poll_gap_ns", "longest gap", Unit::kNs}};
+  for (const profile::ProgressThread& thread : threads) {
+    const auto ratio = [](std::uint64_t part, std::uint64_t whole) {
+      return whole > 0 ? Value{static_cast<double>(part) / static_cast<double>(whole)} : Value{};
+    };
+    const bool aged = thread.aged > 0;
+    table.rows.push_back({count(static_cast<std::uint64_t>(thread.rank)),
+                          ratio(thread.cpu_ns, thread.elapsed_ns),
+                          count(thread.descriptors),
+                          count(thread.largest_backlog),
+                          ratio(thread.total_age_ns, thread.aged),
+                          aged ? Value{static_cast<double>(thread.largest_age_ns)} : Value{},
+                          Value{static_cast<double>(thread.largest_poll_gap_ns)}});
+  }
+  table.notes.push_back(
+      "age: of a put's descriptor when the thread took it; gap: between two looks at completions, "
+      "while awake, whole run");
+  return table;
+}
+
 std::string word_for(double utilisation) {
   if (utilisation >= verdict::kFull) return "full";
   if (utilisation >= verdict::kUnderused) return "close to full";
@@ -445,6 +474,8 @@ Report build_report(const profile::RecordingSummary& recording, const Measures& 
     report.tables.push_back(std::move(links));
   }
   if (!measures.counters.empty()) report.tables.push_back(counter_table(measures));
+  if (run.progress && !run.progress->empty())
+    report.tables.push_back(progress_table(*run.progress));
   if (run.correctness.checked) report.tables.push_back(correctness_table(run.correctness));
   report.ledger = ledger_of(run);
   report.bars = bars_of(run, measures);
