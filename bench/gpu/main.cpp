@@ -237,6 +237,7 @@ int main(int argc, char** argv) {
   app.add_option("--topk", options.timing.topk, "Experts per token");
   app.add_option("--experts", options.timing.experts, "Experts in the world");
   app.add_option("--iterations", options.timing.iterations, "Timed iterations");
+  app.add_flag("--record", options.timing.record, "Record spans while timing: what that costs");
   app.add_flag("!--no-check", options.check, "Skip the correctness cases");
   app.add_flag("!--no-time", options.time, "Skip the timings");
   app.add_option("--json", options.output, "File for the results");

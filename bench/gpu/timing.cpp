@@ -113,7 +113,8 @@ class Bench {
     capacity_ = o_.tokens * world_.size();
     b.heap_bytes =
         static_cast<std::size_t>(capacity_) * (row_bytes() + 256) + (std::size_t{4} << 20);
-    auto buffer = Buffer::create(world_, b, {o_.blocks, o_.warps, o_.row_warps});
+    auto buffer = Buffer::create(
+        world_, b, {o_.blocks, o_.warps, o_.row_warps}, {{}, o_.record ? &recorder_ : nullptr});
     if (!buffer) return Unexpected(std::move(buffer).error());
     buffer_ = std::move(*buffer);
     auto routing = routing::generate({}, o_.tokens, o_.topk, o_.experts, 1, world_.rank());
@@ -376,6 +377,7 @@ class Bench {
   bootstrap::World& world_;
   const TimingOptions& o_;
   std::int64_t capacity_ = 0;
+  record::Recorder recorder_{1U << 10};
   std::unique_ptr<Buffer> buffer_;
   std::unique_ptr<Handle> handle_;
   std::unique_ptr<Handle> fresh_;  ///< Planned anew on the device, from these:

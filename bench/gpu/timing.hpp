@@ -25,6 +25,7 @@ struct TimingOptions {
   int gpus = 1;  ///< Rank r runs on device r mod gpus.
   int iterations = 40;
   bool verify = true;
+  bool record = false;  ///< Blocks write spans meanwhile.
 };
 
 /// Microseconds of each iteration on this rank, from a start common to all ranks.
