@@ -131,7 +131,13 @@ void Buffer::announce(cudaStream_t stream) {
 
 Status Buffer::wait(cudaStream_t stream) {
   const NvtxRange range("shunt wait");
-  SHUNT_TRY(check(cudaStreamSynchronize(stream), "waiting for the stream"));
+  if (waited_ != nullptr) {
+    // Between nodes a wait is long, and progress threads need the cores: sleep, do not spin.
+    SHUNT_TRY(check(cudaEventRecord(waited_, stream), "waiting for the stream"));
+    SHUNT_TRY(check(cudaEventSynchronize(waited_), "waiting for the stream"));
+  } else {
+    SHUNT_TRY(check(cudaStreamSynchronize(stream), "waiting for the stream"));
+  }
   SHUNT_TRY(status());
   return spans_ != nullptr ? spans_->drain(stream) : Status{};
 }

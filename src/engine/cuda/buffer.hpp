@@ -175,6 +175,7 @@ class Buffer {
   exec::cuda::FailureRecord* failure_ = nullptr;  ///< The host's address, as those below.
   std::uint64_t* host_abort_ = nullptr;
   std::uint64_t* ended_ = nullptr;
+  cudaEvent_t waited_ = nullptr;            ///< Of worlds of several nodes.
   std::atomic<std::uint64_t> launched_{0};  ///< Operations, replays of captured graphs left out.
   mutable exec::FailureBox failures_;
   std::unique_ptr<Proxy> proxy_;

@@ -142,7 +142,7 @@ __device__ void tell_host(const Context& context, std::uint64_t op) {
 }
 
 template <bool kNodes, bool kRecord>
-__global__ void __launch_bounds__(kMaxWarps * 32, 1)
+__global__ void __launch_bounds__(max_warps(kRecord) * 32, 1)
     dispatch_kernel(const __grid_constant__ Context context,
                     const __grid_constant__ dispatch::DispatchArgs launched) {
   extern __shared__ __align__(128) unsigned char memory[];
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
 }
 
 template <bool kNodes, bool kRecord>
-__global__ void __launch_bounds__(kMaxWarps * 32, 1)
+__global__ void __launch_bounds__(max_warps(kRecord) * 32, 1)
     combine_kernel(const __grid_constant__ Context context,
                    const __grid_constant__ combine::CombineArgs launched,
                    std::uint32_t stage_bytes) {

@@ -35,8 +35,11 @@ struct SumShape {
 };
 
 /// The largest number of warps of a block: register use is bounded for it, so that one such block
-/// fills a multiprocessor.
-inline constexpr int kMaxWarps = 32;
+/// fills a multiprocessor. Half as many where spans are recorded, so that what open spans keep in
+/// registers does not push out the rows.
+[[nodiscard]] constexpr int max_warps(bool record) {
+  return record ? 16 : 32;
+}
 
 /// Operation numbers come from the rank's own words, so that a captured launch can be replayed:
 /// `op` and `exchange` of the arguments are ignored. Kernels of one Buffer follow one another on
