@@ -9,8 +9,9 @@
 namespace shunt::report {
 
 /// Rates and times that changed by `threshold` or more (0.05: five per cent), settings, bytes and
-/// findings that differ. Where both sides have samples of whole operations, these decide, and a change
-/// within their spread is none. What became worse is a warning; a notice if the workload differs.
+/// findings that differ. Where both sides have samples of whole operations, these decide, and a
+/// change within their spread is none. What became worse is a warning; a notice if the workload
+/// differs.
 [[nodiscard]] Report compare(const Report& before, const Report& after, double threshold);
 
 }  // namespace shunt::report
