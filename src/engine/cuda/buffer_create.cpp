@@ -23,7 +23,7 @@ using memory::cuda::check;
 using memory::cuda::DeviceMemory;
 using memory::cuda::PinnedMemory;
 
-Status check_geometry(const Geometry& g, int peers) {
+Status check_geometry(const Geometry& g, int peers, bool record) {
   const int least = peers > 0 ? 2 * g.rdma_blocks + 1 : 1;
   if (peers > 0 && g.rdma_blocks < 1) {
     return usage_error("{} blocks for each direction between nodes are not allowed; at least 1",
@@ -36,8 +36,11 @@ Status check_geometry(const Geometry& g, int peers) {
         least,
         peers > 0 ? " (those that send, as many that receive, one inside the node)" : "");
   }
-  if (g.warps < 1 || g.warps > kMaxWarps) {
-    return usage_error("{} warps per block are not allowed; 1 to {}", g.warps, kMaxWarps);
+  if (g.warps < 1 || g.warps > max_warps(record)) {
+    return usage_error("{} warps per block are not allowed; 1 to {}{}",
+                       g.warps,
+                       max_warps(record),
+                       record ? " while recording" : "");
   }
   if (g.row_warps < 0 || (g.row_warps > 0 && g.warps % g.row_warps != 0)) {
     return usage_error("{} warps per row do not divide {} warps per block", g.row_warps, g.warps);
@@ -118,7 +121,7 @@ Status Buffer::build(bootstrap::World& world) {
   // The device's heap is spared what lies in memory of the host.
   view.layout.user = view.layout.fabric_begin;
   const auto local_part = [&]() -> Status {
-    SHUNT_TRY(check_geometry(geometry_, view.peers()));
+    SHUNT_TRY(check_geometry(geometry_, view.peers(), hooks_.recorder != nullptr));
     context_.rdma_blocks = view.peers() > 0 ? geometry_.rdma_blocks : 0;
     context_.deadline_ns = options_.deadline_ns;
     context_.abort = abort_word(ControlCode::kFailed, view.rank);
