@@ -5,7 +5,7 @@
 # its licence and stays below 800 lines; a public header includes public headers only.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${ROOT}/src/CMakeLists.txt list)
-string(REGEX MATCH "foreach\\(folder([^)]*)\\)" _ "${list}")
+string(REGEX MATCH "set\\(folders([^)]*)\\)" _ "${list}")
 string(REGEX MATCHALL "[a-z]+" order "${CMAKE_MATCH_1}")
 set(evidence trace logs analysis verdict report)
 set(data bootstrap memory fabric exec dispatch combine engine)
