@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -129,6 +130,7 @@ class Proxy {
   bool post_pending();
   bool post_credits(bool idle);
   bool take_events();
+  void break_off(std::string why);  // A peer does not keep to the protocol.
   void on_arrival(const fabric::Event& event);
   void on_data(const fabric::Signal& signal, const fabric::Event& event);
   void on_credit(const fabric::Signal& signal);
