@@ -18,10 +18,13 @@ void judge_exceeds(const Situation& situation, Findings& findings);
 void judge_nvlink(const Situation& situation, Findings& findings);
 // rules_consistency.cpp
 void judge_consistency(const Situation& situation, Findings& findings);
+// rules_overhead.cpp
 void judge_overhead(const Situation& situation, Findings& findings);
+// rules_contrast.cpp
 void judge_asymmetry(const Situation& situation, Findings& findings);
 void judge_scaling(const Situation& situation, Findings& findings);
 void judge_chunks(const Situation& situation, Findings& findings);
+// rules_posting.cpp
 void judge_posting(const Situation& situation, Findings& findings);
 // rules_low_latency.cpp
 void judge_low_latency(const Situation& situation, Findings& findings);
@@ -51,6 +54,7 @@ void judge_nics(const Situation& situation, Findings& findings);
 void judge_counters(const Situation& situation, Findings& findings);
 // rules_ports.cpp
 void judge_ports(const Situation& situation, Findings& findings);
+// rules_nic_lists.cpp
 void judge_nic_lists(const Situation& situation, Findings& findings);
 // rules_traces.cpp
 void judge_traces(const Situation& situation, Findings& findings);
