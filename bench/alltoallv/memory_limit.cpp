@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bench_memory_limit --threads 2: how fast this machine's threads copy, to hold dispatch against.
-// Two figures, as one JSON object:
+// Three figures, as one JSON object:
 //   copy    one row read, one row stored: bytes read plus bytes stored, a second
 //   spread  one row read, `--copies` rows stored into as many places: what a dispatch inside a node
 //           does, without counts, slots and flags
-// Each by memcpy and by the executor's kernels, which store past the caches; the better one counts.
+//   gather  `--copies` rows of bf16 read, their sum stored: what a combine does, likewise
+// Copies by memcpy and by the executor's kernels, which store past the caches; the better one
+// counts. Sums by the latter.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -77,6 +79,17 @@ void by_memcpy(std::byte* const* to, int count, const std::byte* from, std::size
   for (int i = 0; i < count; ++i) std::memcpy(to[i], from, bytes);
 }
 
+/// From `to` back to where copies come from: small numbers, whatever the bytes are.
+void gather(std::byte* const* to, int count, const std::byte* from, std::size_t bytes) {
+  thread_local std::vector<shunt::exec::SumTerm> terms;
+  terms.resize(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    terms[static_cast<std::size_t>(i)] = {to[i], shunt::DType::kBF16, i + 1 == count};
+  }
+  shunt::exec::cpu::kernels().sum_stream(
+      const_cast<std::byte*>(from), terms, bytes / 2, {shunt::DType::kBF16, shunt::DType::kBF16});
+}
+
 void run_rows(const Options& options, const Work& work, int copies, CopyRow copy) {
   std::vector<std::byte*> to(static_cast<std::size_t>(copies));
   const std::size_t rows = (options.mib << 20) / options.row_bytes;
@@ -112,20 +125,21 @@ double time_s(const Options& options,
   return static_cast<double>(shunt::now_ns() - begin) * 1e-9;
 }
 
-/// Median GB/s of the better of both ways to copy.
+struct Way {
+  const char* name;
+  CopyRow copy;
+};
+
+/// Median GB/s of the best of several ways.
 nlohmann::ordered_json measure(const Options& options,
                                const std::vector<std::unique_ptr<Work>>& works,
-                               int copies) {
-  const struct {
-    const char* name;
-    CopyRow copy;
-  } ways[] = {{"memcpy", by_memcpy},
-              {shunt::exec::cpu::kernels().name, shunt::exec::cpu::kernels().copy_multi}};
+                               int copies,
+                               const std::vector<Way>& ways) {
   const std::size_t rows = (options.mib << 20) / options.row_bytes;
   const double bytes = static_cast<double>(options.row_bytes * rows) *
                        static_cast<double>((1 + copies) * options.threads);
   nlohmann::ordered_json best;
-  for (const auto& way : ways) {
+  for (const Way& way : ways) {
     (void)time_s(options, works, copies, way.copy);
     std::vector<double> rates;
     for (int i = 0; i < options.repeats; ++i) {
@@ -156,13 +170,17 @@ int run(const Options& options) {
       return 2;
     }
   }
-  const nlohmann::ordered_json result = {{"program", "bench_memory_limit"},
-                                         {"threads", options.threads},
-                                         {"row_bytes", options.row_bytes},
-                                         {"source_mib", options.mib},
-                                         {"copies", options.copies},
-                                         {"copy", measure(options, works, 1)},
-                                         {"spread", measure(options, works, options.copies)}};
+  const shunt::exec::cpu::Kernels& kernels = shunt::exec::cpu::kernels();
+  const std::vector<Way> copying = {{"memcpy", by_memcpy}, {kernels.name, kernels.copy_multi}};
+  const nlohmann::ordered_json result = {
+      {"program", "bench_memory_limit"},
+      {"threads", options.threads},
+      {"row_bytes", options.row_bytes},
+      {"source_mib", options.mib},
+      {"copies", options.copies},
+      {"copy", measure(options, works, 1, copying)},
+      {"spread", measure(options, works, options.copies, copying)},
+      {"gather", measure(options, works, options.copies, {{kernels.name, gather}})}};
   std::printf("%s\n", result.dump(2).c_str());
   return 0;
 }

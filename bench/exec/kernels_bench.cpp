@@ -53,8 +53,9 @@ void copy_rows(benchmark::State& state, const Kernels& kernels, std::size_t rows
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes) * (1 + copies));
 }
 
-void sum_rows(
-    benchmark::State& state, const Kernels& kernels, std::size_t rows, int count, DType type) {
+using Sum = decltype(Kernels::sum);
+
+void sum_rows(benchmark::State& state, Sum sum, std::size_t rows, int count, DType type) {
   const std::size_t bytes = kElements * size_of(type);
   Rows memory(static_cast<std::size_t>(count) + 1, rows, bytes);
   std::vector<SumTerm> terms(static_cast<std::size_t>(count));
@@ -63,7 +64,7 @@ void sum_rows(
     for (std::size_t c = 0; c < terms.size(); ++c) {
       terms[c] = {memory.at(c + 1, row), type, c + 1 == terms.size()};
     }
-    kernels.sum(memory.at(0, row), terms, kElements, {type, type});
+    sum(memory.at(0, row), terms, kElements, {type, type});
     ++row;
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes) * (1 + count));
@@ -83,12 +84,16 @@ void register_all() {
       for (const auto type : {DType::kBF16, DType::kF16, DType::kF32}) {
         for (const int count : {1, 2, 4, 8}) {
           if (type != DType::kBF16 && count != 4) continue;
-          benchmark::RegisterBenchmark((std::string("sum/") + to_string(type) + "/" +
-                                        std::to_string(count) + "/" + where + "/" + name)
-                                           .c_str(),
-                                       [table, rows = rows, count, type](benchmark::State& state) {
-                                         sum_rows(state, *table, rows, count, type);
-                                       });
+          const std::string rest = std::string("/") + to_string(type) + "/" +
+                                   std::to_string(count) + "/" + where + "/" + name;
+          for (const auto& [how, sum] :
+               {std::pair("sum", table->sum), std::pair("sum_stream", table->sum_stream)}) {
+            benchmark::RegisterBenchmark(
+                (how + rest).c_str(),
+                [sum = sum, rows = rows, count, type](benchmark::State& state) {
+                  sum_rows(state, sum, rows, count, type);
+                });
+          }
         }
       }
     }

@@ -139,6 +139,7 @@ struct CombineBuffers {
   const void* rows = nullptr;  ///< [received rows][hidden] of dtype: the experts' outputs, weights
                                ///< applied. Read in place if from Buffer::allocate().
   void* output = nullptr;  ///< [tokens][hidden] of dtype: sums; zeros for tokens without expert.
+                           ///< Fastest where rows begin at multiples of 64 bytes.
 };
 
 /// A routing that has been dispatched: plan, counts and maps. Keeps its Buffer's state alive.

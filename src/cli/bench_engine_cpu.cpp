@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
 
 #include "base/error.hpp"
 #include "cli/bench_engine.hpp"
@@ -8,6 +11,19 @@
 
 namespace shunt::cli {
 namespace {
+
+/// Rows as callers have them: from the start of a line.
+constexpr std::align_val_t kLine{64};
+struct Free {
+  void operator()(std::byte* memory) const { ::operator delete[](memory, kLine); }
+};
+using Memory = std::unique_ptr<std::byte[], Free>;
+
+Memory aligned(std::size_t bytes) {
+  Memory memory(static_cast<std::byte*>(::operator new[](bytes, kLine)));
+  std::fill_n(memory.get(), bytes, std::byte{0});  // Pages of its own before anything is timed.
+  return memory;
+}
 
 class CpuEngine final : public BenchEngine {
  public:
@@ -20,7 +36,7 @@ class CpuEngine final : public BenchEngine {
     auto state = engine::BufferState::create(setup_.world, setup_.options, hooks);
     if (!state) return Unexpected(std::move(state).error());
     buffer_ = std::move(*state);
-    output_.resize(std::max<std::size_t>(setup_.input.size(), 16));
+    output_ = aligned(setup_.input.size());
     const BufferOptions& o = setup_.options;
     const auto rows = static_cast<std::size_t>(setup_.capacity);
     const auto topk = static_cast<std::size_t>(o.topk);
@@ -49,7 +65,7 @@ class CpuEngine final : public BenchEngine {
     return buffer_->wait(*handle_);
   }
   Status combine() override {
-    SHUNT_TRY(buffer_->combine(handle_, {received_.rows, output_.data()}));
+    SHUNT_TRY(buffer_->combine(handle_, {received_.rows, output_.get()}));
     return buffer_->wait(*handle_);
   }
 
@@ -58,7 +74,7 @@ class CpuEngine final : public BenchEngine {
         static_cast<std::byte*>(received_.rows), received_.origins, handle_->total_rows()};
   }
   Status return_rows() override { return {}; }
-  Result<const std::byte*> sums() override { return output_.data(); }
+  Result<const std::byte*> sums() override { return output_.get(); }
 
   std::string provider() const override { return buffer_->provider(); }
   const engine::ProxyStats& proxy_stats() const override { return buffer_->proxy_stats(); }
@@ -71,7 +87,7 @@ class CpuEngine final : public BenchEngine {
   std::shared_ptr<engine::BufferState> buffer_;
   std::shared_ptr<engine::HandleState> handle_;
   DispatchOutput received_;
-  std::vector<std::byte> output_;
+  Memory output_;
 };
 
 }  // namespace

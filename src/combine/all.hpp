@@ -96,11 +96,11 @@ template <exec::Executor Exec>
     }
   }
   const std::uint64_t out_bytes = args.hidden * size_of(args.types.output);
-  exec.sum(args.output + static_cast<std::uint64_t>(token) * out_bytes +
-               slice.begin * size_of(args.types.output),
-           {terms, static_cast<std::size_t>(used)},
-           slice.count,
-           args.types);
+  exec.sum_stream(args.output + static_cast<std::uint64_t>(token) * out_bytes +
+                      slice.begin * size_of(args.types.output),
+                  {terms, static_cast<std::size_t>(used)},
+                  slice.count,
+                  args.types);
   return true;
 }
 

@@ -177,6 +177,13 @@ class LockstepExec {
     (void)meet_warp(Meeting::Purpose::kSum, true);
   }
 
+  void sum_stream(std::byte* dst,
+                  std::span<const exec::SumTerm> terms,
+                  std::size_t elements,
+                  exec::SumTypes types) {
+    sum(dst, terms, elements, types);
+  }
+
   [[nodiscard]] std::uint64_t load(const std::uint64_t* word) const { return inner_.load(word); }
   [[nodiscard]] bool wait_until(const std::uint64_t* word,
                                 std::uint64_t at_least,

@@ -92,8 +92,16 @@ class CpuExec {
   void copy_multi(std::byte* const* dst, int count, const std::byte* src, std::size_t bytes) {
     context_.kernels->copy_multi(dst, count, src, bytes);
   }
+  /// Sums that somebody reads soon (staging): through the cache.
   void sum(std::byte* dst, std::span<const SumTerm> terms, std::size_t elements, SumTypes types) {
     context_.kernels->sum(dst, terms, elements, types);
+  }
+  /// Sums that nobody reads soon: past the caches.
+  void sum_stream(std::byte* dst,
+                  std::span<const SumTerm> terms,
+                  std::size_t elements,
+                  SumTypes types) {
+    context_.kernels->sum_stream(dst, terms, elements, types);
   }
 
   [[nodiscard]] std::uint64_t load(const std::uint64_t* word) const { return load_acquire(word); }

@@ -23,6 +23,11 @@ struct Kernels {
   /// the partials in order in fp32, rounded to types.output. No terms: zeros. Sums start with their
   /// first addend, so that a single row passes through unchanged.
   void (*sum)(std::byte* dst, std::span<const SumTerm> terms, std::size_t elements, SumTypes types);
+  /// The same past the caches, as copy_stream: for who does not read it soon.
+  void (*sum_stream)(std::byte* dst,
+                     std::span<const SumTerm> terms,
+                     std::size_t elements,
+                     SumTypes types);
 };
 
 /// The best table for this processor; SHUNT_CPU_KERNELS=generic|avx2|avx512 asks for another.

@@ -31,6 +31,7 @@ namespace {
 
 // Below this a row is likely to be read from the cache soon.
 constexpr std::size_t kStreamFromBytes = 2048;
+constexpr std::size_t kLine = 64;
 
 #if defined(__AVX512F__)
 using Wide = __m512i;
@@ -161,7 +162,7 @@ inline void round_to(Lanes<kCount>& values, DType type) {
   }
 }
 
-/// kCount elements of one sum, from element `at` on.
+/// kCount elements of one sum, from element `at` on, to `dst` itself.
 template <std::size_t kCount>
 inline void sum_block(std::byte* dst,
                       std::span<const SumTerm> terms,
@@ -191,104 +192,207 @@ inline void sum_block(std::byte* dst,
     first_partial = false;
     first_term = true;
   }
-  narrow(dst + at * size_of(types.output), total, types.output);
+  narrow(dst, total, types.output);
 }
 
 #if defined(__AVX512F__)
 using Vector = __m512;
 constexpr std::size_t kLanes = 16;
-constexpr std::size_t kVectors = 8;  // A sum's accumulators: two sets of these stay in registers.
+constexpr std::size_t kPairs = 4;  // A sum's accumulators: two sets of these stay in registers.
 
-inline __m512i round_bf16(Vector v) {
-  const __m512i bits = _mm512_castps_si512(v);
-  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-  const __m512i near = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
-  const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-  return _mm512_mask_or_epi32(near, nan, bits, _mm512_set1_epi32(0x0040'0000));
+inline Wide bits_of(Vector v) {
+  return _mm512_castps_si512(v);
 }
-template <DType kType>
-inline Vector load_as(const std::byte* p) {
-  if constexpr (kType == DType::kF32) return _mm512_loadu_ps(p);
-  const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-  if constexpr (kType == DType::kF16) return _mm512_cvtph_ps(half);
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+inline Vector of_bits(Wide bits) {
+  return _mm512_castsi512_ps(bits);
 }
-/// kRounded: v has been rounded to the type already.
-template <DType kType, bool kRounded>
-inline void store_as(std::byte* p, Vector v) {
-  if constexpr (kType == DType::kF32) {
-    _mm512_storeu_ps(p, v);
-  } else if constexpr (kType == DType::kF16) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
-                        _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-  } else {
-    const __m512i bits = kRounded ? _mm512_castps_si512(v) : round_bf16(v);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
-                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(bits, 16)));
-  }
+inline Wide all_lanes(std::uint32_t value) {
+  return _mm512_set1_epi32(static_cast<int>(value));
 }
-template <DType kType>
-inline Vector rounded_to(Vector v) {
-  if constexpr (kType == DType::kF32) return v;
-  if constexpr (kType == DType::kF16) {
-    return _mm512_cvtph_ps(_mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-  }
-  return _mm512_castsi512_ps(
-      _mm512_and_si512(round_bf16(v), _mm512_set1_epi32(static_cast<int>(0xffff'0000U))));
+inline Wide both(Wide a, Wide b) {
+  return _mm512_and_si512(a, b);
+}
+inline Wide either(Wide a, Wide b) {
+  return _mm512_or_si512(a, b);
+}
+inline Wide added(Wide a, Wide b) {
+  return _mm512_add_epi32(a, b);
+}
+inline Wide up(Wide bits) {
+  return _mm512_slli_epi32(bits, 16);
+}
+inline Wide down(Wide bits) {
+  return _mm512_srli_epi32(bits, 16);
+}
+/// `a`, but `b` where v is not a number.
+inline Wide unless_nan(Vector v, Wide a, Wide b) {
+  return _mm512_mask_mov_epi32(a, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), b);
 }
 inline Vector plus(Vector a, Vector b) {
   return _mm512_add_ps(a, b);
 }
+inline Vector load_f32(const std::byte* p) {
+  return _mm512_loadu_ps(p);
+}
+inline Vector load_f16(const std::byte* p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline Vector load_bf16(const std::byte* p) {
+  const auto* at = reinterpret_cast<const __m256i*>(p);
+  return of_bits(up(_mm512_cvtepu16_epi32(_mm256_loadu_si256(at))));
+}
+inline auto as_f16(Vector v) {
+  return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+}
+inline Vector of_f16(__m256i half) {
+  return _mm512_cvtph_ps(half);
+}
+inline Wide joined(__m256i low, __m256i high) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+inline Vector evens(Vector a, Vector b) {
+  const Wide at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(a, at, b);
+}
+inline Vector odds(Vector a, Vector b) {
+  const Wide at = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(a, at, b);
+}
 #elif defined(__AVX2__)
 using Vector = __m256;
 constexpr std::size_t kLanes = 8;
-constexpr std::size_t kVectors = 4;
+constexpr std::size_t kPairs = 2;
 
-inline __m256i round_bf16(Vector v) {
-  const __m256i bits = _mm256_castps_si256(v);
-  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-  const __m256i near = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
-  const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x0040'0000));
-  return _mm256_castps_si256(_mm256_blendv_ps(
-      _mm256_castsi256_ps(near), _mm256_castsi256_ps(quiet), _mm256_cmp_ps(v, v, _CMP_UNORD_Q)));
+inline Wide bits_of(Vector v) {
+  return _mm256_castps_si256(v);
 }
-template <DType kType>
-inline Vector load_as(const std::byte* p) {
-  if constexpr (kType == DType::kF32) return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
-  const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-  if constexpr (kType == DType::kF16) return _mm256_cvtph_ps(half);
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+inline Vector of_bits(Wide bits) {
+  return _mm256_castsi256_ps(bits);
 }
-template <DType kType, bool kRounded>
-inline void store_as(std::byte* p, Vector v) {
-  if constexpr (kType == DType::kF32) {
-    _mm256_storeu_ps(reinterpret_cast<float*>(p), v);
-  } else if constexpr (kType == DType::kF16) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-  } else {
-    const __m256i bits = kRounded ? _mm256_castps_si256(v) : round_bf16(v);
-    const __m256i high = _mm256_srli_epi32(bits, 16);
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i*>(p),
-        _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1)));
-  }
+inline Wide all_lanes(std::uint32_t value) {
+  return _mm256_set1_epi32(static_cast<int>(value));
 }
-template <DType kType>
-inline Vector rounded_to(Vector v) {
-  if constexpr (kType == DType::kF32) return v;
-  if constexpr (kType == DType::kF16) {
-    return _mm256_cvtph_ps(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-  }
-  return _mm256_castsi256_ps(
-      _mm256_and_si256(round_bf16(v), _mm256_set1_epi32(static_cast<int>(0xffff'0000U))));
+inline Wide both(Wide a, Wide b) {
+  return _mm256_and_si256(a, b);
+}
+inline Wide either(Wide a, Wide b) {
+  return _mm256_or_si256(a, b);
+}
+inline Wide added(Wide a, Wide b) {
+  return _mm256_add_epi32(a, b);
+}
+inline Wide up(Wide bits) {
+  return _mm256_slli_epi32(bits, 16);
+}
+inline Wide down(Wide bits) {
+  return _mm256_srli_epi32(bits, 16);
+}
+inline Wide unless_nan(Vector v, Wide a, Wide b) {
+  return bits_of(_mm256_blendv_ps(of_bits(a), of_bits(b), _mm256_cmp_ps(v, v, _CMP_UNORD_Q)));
 }
 inline Vector plus(Vector a, Vector b) {
   return _mm256_add_ps(a, b);
 }
+inline Vector load_f32(const std::byte* p) {
+  return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
+}
+inline Vector load_f16(const std::byte* p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline Vector load_bf16(const std::byte* p) {
+  const auto* at = reinterpret_cast<const __m128i*>(p);
+  return of_bits(up(_mm256_cvtepu16_epi32(_mm_loadu_si128(at))));
+}
+inline auto as_f16(Vector v) {
+  return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+}
+inline Vector of_f16(__m128i half) {
+  return _mm256_cvtph_ps(half);
+}
+inline Wide joined(__m128i low, __m128i high) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+}
+inline Vector in_order(Vector halves) {
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(halves), 0xd8));
+}
+inline Vector evens(Vector a, Vector b) {
+  return in_order(_mm256_shuffle_ps(a, b, 0x88));
+}
+inline Vector odds(Vector a, Vector b) {
+  return in_order(_mm256_shuffle_ps(a, b, 0xdd));
+}
 #endif
 
 #if defined(__AVX2__)
-constexpr std::size_t kStep = kLanes * kVectors;
+// Sums are made of pairs of vectors, 2 · kLanes elements that follow one another. Where the output
+// is bf16 the pair is split: even elements in one vector, odd ones in the other. Two neighbours of
+// bf16 are one word of 32 bits, so that neither reading nor writing them moves a lane.
+struct Pair {
+  Vector a;
+  Vector b;
+};
+constexpr std::size_t kPairElements = 2 * kLanes;
+constexpr std::size_t kStep = kPairElements * kPairs;
+// How far ahead of a sum its terms are fetched, bytes: rows are too short for the processor to
+// recognise them as streams by itself. Past the end of a row lies the next token's, mostly.
+constexpr std::size_t kFetchAhead = 512;
+
+/// The upper halves are bf16, rounded; the lower ones mean nothing.
+inline Wide round_bf16(Vector v) {
+  const Wide bits = bits_of(v);
+  const Wide odd = both(down(bits), all_lanes(1));
+  const Wide near = added(added(bits, all_lanes(0x7fff)), odd);
+  return unless_nan(v, near, either(bits, all_lanes(0x0040'0000)));
+}
+
+template <DType kType>
+inline Vector load_as(const std::byte* p) {
+  if constexpr (kType == DType::kF32) return load_f32(p);
+  if constexpr (kType == DType::kF16) return load_f16(p);
+  return load_bf16(p);
+}
+template <DType kType, bool kSplit>
+inline Pair load_pair(const std::byte* p) {
+  if constexpr (kSplit && kType == DType::kBF16) {
+    const Wide words = load_wide(p);
+    return {of_bits(up(words)), of_bits(both(words, all_lanes(0xffff'0000U)))};
+  } else {
+    const Pair pair{load_as<kType>(p), load_as<kType>(p + kLanes * size_of(kType))};
+    if constexpr (!kSplit) return pair;
+    return {evens(pair.a, pair.b), odds(pair.a, pair.b)};
+  }
+}
+
+template <DType kType>
+inline Vector rounded_to(Vector v) {
+  if constexpr (kType == DType::kF32) return v;
+  if constexpr (kType == DType::kF16) return of_f16(as_f16(v));
+  return of_bits(both(round_bf16(v), all_lanes(0xffff'0000U)));
+}
+
+/// kStream: p is wide_aligned.
+template <bool kStream>
+inline void store_wide(std::byte* p, Wide wide) {
+  if constexpr (kStream) {
+    stream_wide(p, wide);
+  } else {
+    std::memcpy(p, &wide, sizeof(Wide));
+  }
+}
+/// A pair that is split if kType is bf16; kRounded: it has been rounded to kType already.
+template <DType kType, bool kRounded, bool kStream>
+inline void store_pair(std::byte* p, Pair pair) {
+  if constexpr (kType == DType::kF32) {
+    store_wide<kStream>(p, bits_of(pair.a));
+    store_wide<kStream>(p + sizeof(Wide), bits_of(pair.b));
+  } else if constexpr (kType == DType::kF16) {
+    store_wide<kStream>(p, joined(as_f16(pair.a), as_f16(pair.b)));
+  } else {
+    const Wide even = kRounded ? bits_of(pair.a) : round_bf16(pair.a);
+    const Wide odd = kRounded ? bits_of(pair.b) : round_bf16(pair.b);
+    store_wide<kStream>(p, either(down(even), both(odd, all_lanes(0xffff'0000U))));
+  }
+}
 
 /// Calls work(integral_constant of type): one branch for many elements.
 template <typename Work>
@@ -303,38 +407,46 @@ inline void with_type(DType type, Work&& work) {
   }
 }
 
-/// kStep elements of one sum, from element `at` on: sum_block in registers.
-template <DType kPartial, DType kOutput>
+/// kStep elements of one sum, from element `at` on, to `dst` itself: sum_block in registers.
+/// kStream: dst is wide_aligned.
+template <DType kPartial, DType kOutput, bool kStream>
 inline void sum_step(std::byte* dst, std::span<const SumTerm> terms, std::size_t at) {
-  Vector total[kVectors] = {};
-  Vector partial[kVectors] = {};
+  constexpr bool kSplit = kOutput == DType::kBF16;
+  Pair total[kPairs] = {};
+  Pair partial[kPairs] = {};
   int partials = 0;
   bool first_term = true;
   for (const SumTerm& t : terms) {
     with_type(t.type, [&](auto type) {
-      constexpr std::size_t kBytes = kLanes * size_of(decltype(type)::value);
-      const std::byte* from = t.data + at * size_of(decltype(type)::value);
-#pragma GCC unroll 8
-      for (std::size_t i = 0; i < kVectors; ++i) {
-        const Vector term = load_as<decltype(type)::value>(from + i * kBytes);
-        partial[i] = first_term ? term : plus(partial[i], term);
+      constexpr DType kType = decltype(type)::value;
+      constexpr std::size_t kBytes = kPairElements * size_of(kType);
+      const std::byte* from = t.data + at * size_of(kType);
+      for (std::size_t i = 0; i < kPairs * kBytes; i += kLine) {
+        _mm_prefetch(reinterpret_cast<const char*>(from + i + kFetchAhead), _MM_HINT_T0);
+      }
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < kPairs; ++i) {
+        const Pair term = load_pair<kType, kSplit>(from + i * kBytes);
+        partial[i].a = first_term ? term.a : plus(partial[i].a, term.a);
+        partial[i].b = first_term ? term.b : plus(partial[i].b, term.b);
       }
     });
     first_term = false;
     if (!t.ends_partial) continue;
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < kVectors; ++i) {
-      const Vector rounded = rounded_to<kPartial>(partial[i]);
-      total[i] = partials == 0 ? rounded : plus(total[i], rounded);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < kPairs; ++i) {
+      const Pair rounded{rounded_to<kPartial>(partial[i].a), rounded_to<kPartial>(partial[i].b)};
+      total[i].a = partials == 0 ? rounded.a : plus(total[i].a, rounded.a);
+      total[i].b = partials == 0 ? rounded.b : plus(total[i].b, rounded.b);
     }
     ++partials;
     first_term = true;
   }
   const auto store = [&](auto rounded) {
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < kVectors; ++i) {
-      store_as<kOutput, decltype(rounded)::value>(dst + (at + i * kLanes) * size_of(kOutput),
-                                                  total[i]);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < kPairs; ++i) {
+      store_pair<kOutput, decltype(rounded)::value, kStream>(
+          dst + i * kPairElements * size_of(kOutput), total[i]);
     }
   };
   if (kPartial == kOutput && partials == 1) return store(std::true_type{});
@@ -342,24 +454,50 @@ inline void sum_step(std::byte* dst, std::span<const SumTerm> terms, std::size_t
 }
 #endif
 
-/// Sums whole steps; returns how many elements that were.
+/// Sums whole steps from element `at` on; returns where they end. kStream: the first output is
+/// wide_aligned.
+template <bool kStream>
 std::size_t sum_steps(std::byte* dst,
                       std::span<const SumTerm> terms,
+                      std::size_t at,
                       std::size_t elements,
                       SumTypes types) {
-  std::size_t at = 0;
 #if defined(__AVX2__)
   with_type(types.partial, [&](auto partial) {
     with_type(types.output, [&](auto output) {
+      constexpr DType kOutput = decltype(output)::value;
       for (; at + kStep <= elements; at += kStep) {
-        sum_step<decltype(partial)::value, decltype(output)::value>(dst, terms, at);
+        sum_step<decltype(partial)::value, kOutput, kStream>(
+            dst + at * size_of(kOutput), terms, at);
       }
     });
   });
 #else
-  for (; at + kBlock <= elements; at += kBlock) sum_block<kBlock>(dst, terms, at, types);
+  for (; at + kBlock <= elements; at += kBlock) {
+    std::byte* to = dst + at * size_of(types.output);
+    if constexpr (!kStream) {
+      sum_block<kBlock>(to, terms, at, types);
+    } else {
+      alignas(64) std::byte block[kBlock * sizeof(float)];
+      sum_block<kBlock>(block, terms, at, types);
+      for (std::size_t i = 0; i < kBlock * size_of(types.output); i += sizeof(Wide)) {
+        stream_wide(to + i, load_wide(block + i));
+      }
+    }
+  }
 #endif
   return at;
+}
+
+/// Elements [at, end), a few at a time.
+void sum_few(std::byte* dst,
+             std::span<const SumTerm> terms,
+             std::size_t at,
+             std::size_t end,
+             SumTypes types) {
+  const std::size_t size = size_of(types.output);
+  for (; at + 8 <= end; at += 8) sum_block<8>(dst + at * size, terms, at, types);
+  for (; at < end; ++at) sum_block<1>(dst + at * size, terms, at, types);
 }
 
 void sum(std::byte* dst, std::span<const SumTerm> terms, std::size_t elements, SumTypes types) {
@@ -367,13 +505,29 @@ void sum(std::byte* dst, std::span<const SumTerm> terms, std::size_t elements, S
     std::memset(dst, 0, elements * size_of(types.output));
     return;
   }
-  std::size_t at = sum_steps(dst, terms, elements, types);
-  for (; at + 8 <= elements; at += 8) sum_block<8>(dst, terms, at, types);
-  for (; at < elements; ++at) sum_block<1>(dst, terms, at, types);
+  const std::size_t at = sum_steps<false>(dst, terms, 0, elements, types);
+  sum_few(dst, terms, at, elements, types);
+}
+
+void sum_stream(std::byte* dst,
+                std::span<const SumTerm> terms,
+                std::size_t elements,
+                SumTypes types) {
+  const std::size_t size = size_of(types.output);
+  // Up to the first line that is all this row's.
+  const std::size_t head = (kLine - reinterpret_cast<std::uintptr_t>(dst) % kLine) % kLine / size;
+  if (SHUNT_STREAM == 0 || terms.empty() || elements * size < kStreamFromBytes ||
+      !wide_aligned(dst + head * size)) {
+    sum(dst, terms, elements, types);
+    return;
+  }
+  sum_few(dst, terms, 0, head, types);
+  const std::size_t at = sum_steps<true>(dst, terms, head, elements, types);
+  sum_few(dst, terms, at, elements, types);
 }
 
 }  // namespace
 
-const Kernels SHUNT_KERNELS{SHUNT_KERNELS_NAME, copy_stream, copy_multi, sum};
+const Kernels SHUNT_KERNELS{SHUNT_KERNELS_NAME, copy_stream, copy_multi, sum, sum_stream};
 
 }  // namespace shunt::exec::cpu

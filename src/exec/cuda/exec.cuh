@@ -135,6 +135,12 @@ class CudaExec {
         dst, terms.data(), static_cast<int>(terms.size()), elements, types, lane(), tables_.stage);
     __syncwarp();
   }
+  __device__ void sum_stream(std::byte* dst,
+                             std::span<const SumTerm> terms,
+                             std::size_t elements,
+                             SumTypes types) {
+    sum(dst, terms, elements, types);
+  }
 
   [[nodiscard]] __device__ std::uint64_t load(const std::uint64_t* word) const {
     return ptx::load_acquire(word);

@@ -109,21 +109,53 @@ Rows make_rows(Random& random, const std::vector<int>& partials, std::size_t n, 
   return rows;
 }
 
+struct alignas(64) Line {
+  std::byte bytes[64];
+};
+
+/// `bytes` at `shift` from a line, with a guard on both sides.
+class Area {
+ public:
+  Area(std::size_t bytes, std::size_t shift)
+      : lines_(bytes / 64 + 6), shift_(shift), bytes_(bytes) {
+    std::memset(lines_.data(), 0x5a, lines_.size() * 64);
+  }
+  std::byte* data() { return lines_[1].bytes + shift_; }
+  bool guards_stand() {
+    const std::byte* begin = lines_[0].bytes;
+    const std::byte* end = begin + lines_.size() * 64;
+    return std::all_of(begin, static_cast<const std::byte*>(data()), is_guard) &&
+           std::all_of(static_cast<const std::byte*>(data()) + bytes_, end, is_guard);
+  }
+
+ private:
+  static bool is_guard(std::byte b) { return b == std::byte{0x5a}; }
+  std::vector<Line> lines_;
+  std::size_t shift_;
+  std::size_t bytes_;
+};
+
+/// By either way to store, at any place in a line.
 void expect_sum(const Kernels& table, const Rows& rows, std::size_t n, SumTypes types) {
-  constexpr std::size_t kGuard = 64;
-  const std::size_t bytes = n * size_of(types.output);
-  std::vector<std::byte> got(bytes + kGuard, std::byte{0x5a});
-  table.sum(got.data(), rows.terms, n, types);
-  for (std::size_t i = bytes; i < got.size(); ++i) ASSERT_EQ(got[i], std::byte{0x5a});
-  for (std::size_t e = 0; e < n; ++e) {
-    std::byte want[4] = {};
-    store(want, 0, types.output, reference_sum(rows.terms, e, types));
-    const std::byte* at = got.data() + e * size_of(types.output);
-    // Which of two NaNs an addition returns is the compiler's choice of operands.
-    if (std::isnan(load(want, 0, types.output)) && std::isnan(load(at, 0, types.output))) continue;
-    ASSERT_EQ(std::memcmp(at, want, size_of(types.output)), 0)
-        << table.name << " element " << e << " of " << n << ": " << load(at, 0, types.output)
-        << ", not " << load(want, 0, types.output);
+  for (const auto sum : {table.sum, table.sum_stream}) {
+    for (const std::size_t shift : {0U, 16U, 48U, 4U, 34U}) {
+      if (shift % size_of(types.output) != 0) continue;
+      Area target(n * size_of(types.output), shift);
+      sum(target.data(), rows.terms, n, types);
+      ASSERT_TRUE(target.guards_stand()) << table.name << ' ' << n << " at " << shift;
+      for (std::size_t e = 0; e < n; ++e) {
+        std::byte want[4] = {};
+        store(want, 0, types.output, reference_sum(rows.terms, e, types));
+        const std::byte* at = target.data() + e * size_of(types.output);
+        // Which of two NaNs an addition returns is the compiler's choice of operands.
+        if (std::isnan(load(want, 0, types.output)) && std::isnan(load(at, 0, types.output))) {
+          continue;
+        }
+        ASSERT_EQ(std::memcmp(at, want, size_of(types.output)), 0)
+            << table.name << " element " << e << " of " << n << ": " << load(at, 0, types.output)
+            << ", not " << load(want, 0, types.output);
+      }
+    }
   }
 }
 
@@ -218,32 +250,6 @@ TEST(Sum, NegativeZeroSurvivesAlone) {
 
 constexpr std::size_t kCopySizes[] = {
     0, 16, 48, 64, 240, 256, 1024, 2032, 2048, 2064, 4080, 4096, 4112, 8192, 14'336, 100'016};
-
-struct alignas(64) Line {
-  std::byte bytes[64];
-};
-
-/// `bytes` at `shift` from a line, with a guard on both sides.
-class Area {
- public:
-  Area(std::size_t bytes, std::size_t shift)
-      : lines_(bytes / 64 + 6), shift_(shift), bytes_(bytes) {
-    std::memset(lines_.data(), 0x5a, lines_.size() * 64);
-  }
-  std::byte* data() { return lines_[1].bytes + shift_; }
-  bool guards_stand() {
-    const std::byte* begin = lines_[0].bytes;
-    const std::byte* end = begin + lines_.size() * 64;
-    return std::all_of(begin, static_cast<const std::byte*>(data()), is_guard) &&
-           std::all_of(static_cast<const std::byte*>(data()) + bytes_, end, is_guard);
-  }
-
- private:
-  static bool is_guard(std::byte b) { return b == std::byte{0x5a}; }
-  std::vector<Line> lines_;
-  std::size_t shift_;
-  std::size_t bytes_;
-};
 
 void fill(std::byte* data, std::size_t bytes, Random& random) {
   for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(random.next() | 1U);
