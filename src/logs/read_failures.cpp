@@ -21,7 +21,7 @@ struct Pattern {
 };
 
 /// Specific before general: the first match wins.
-constexpr std::array<Pattern, 47> kPatterns{{
+constexpr std::array<Pattern, 67> kPatterns{{
     {"DeepEP timeout check failed", FailureKind::kTimeout, "deepep-barrier"},
     {"forwarder timeout|RDMA meta", FailureKind::kTimeout, "deepep-forwarder-meta"},
     {"forwarder timeout|RDMA check", FailureKind::kTimeout, "deepep-forwarder-data"},
@@ -59,11 +59,31 @@ constexpr std::array<Pattern, 47> kPatterns{{
     {"transport retry counter exceeded", FailureKind::kCompletion, "retry-exceeded"},
     {"IBV_WC_RETRY_EXC_ERR", FailureKind::kCompletion, "retry-exceeded"},
     {"IBV_WC_RNR_RETRY_EXC_ERR", FailureKind::kCompletion, "rnr-exceeded"},
-    {"got completion|error 12", FailureKind::kCompletion, "retry-exceeded"},
     {"got completion", FailureKind::kCompletion, "completion-error"},
+    {"Failed status|syndrom", FailureKind::kCompletion, "completion-error"},
+    {"Completion with error", FailureKind::kCompletion, "completion-error"},
+    {"completed with error|status", FailureKind::kCompletion, "completion-error"},
     {"ibv_modify_qp failed", FailureKind::kInitFailed, "modify-qp"},
     {"ibv_modify_qp|110", FailureKind::kInitFailed, "modify-qp"},
     {"ibv_reg_mr|failed", FailureKind::kInitFailed, "register-memory"},
+    {"Failed to open libibverbs", FailureKind::kFallback, "nccl-no-verbs"},
+    {"Duplicate GPU detected", FailureKind::kInitFailed, "nccl-duplicate-gpu"},
+    {"NCCL WARN|peer mapping resources exhausted", FailureKind::kInitFailed, "nccl-cuda"},
+    {"NCCL WARN|Cuda failure", FailureKind::kInitFailed, "nccl-cuda"},
+    {"NCCL WARN|out of memory", FailureKind::kInitFailed, "nccl-cuda"},
+    {"NCCL WARN|Connection refused", FailureKind::kInitFailed, "nccl-bootstrap"},
+    {"NCCL WARN|Connection closed by remote peer", FailureKind::kInitFailed, "nccl-peer-gone"},
+    {"NCCL WARN|No route to host", FailureKind::kInitFailed, "nccl-bootstrap"},
+    {"NCCL WARN|timed out", FailureKind::kInitFailed, "nccl-bootstrap"},
+    {"NCCL WARN|no socket interface found", FailureKind::kInitFailed, "nccl-bootstrap"},
+    {"NCCL|unhandled system error", FailureKind::kInitFailed, "nccl-system-error"},
+    {"NCCL|unhandled cuda error", FailureKind::kInitFailed, "nccl-cuda-error"},
+    {"NCCL|remote process exited", FailureKind::kInitFailed, "nccl-remote-error"},
+    {"ncclSystemError", FailureKind::kInitFailed, "nccl-system-error"},
+    {"ncclUnhandledCudaError", FailureKind::kInitFailed, "nccl-cuda-error"},
+    {"ncclRemoteError", FailureKind::kInitFailed, "nccl-remote-error"},
+    {"ncclInternalError", FailureKind::kInitFailed, "nccl-internal-error"},
+    {"Test NCCL failure", FailureKind::kInitFailed, "nccl-internal-error"},
     {"Watchdog caught collective operation timeout", FailureKind::kTimeout, "torch-watchdog"},
     {"NCCL WARN", FailureKind::kWarning, "nccl-warn"},
     {"NVSHMEM|nvshmem|abort", FailureKind::kInitFailed, "nvshmem-abort"},
@@ -117,6 +137,28 @@ void read_spaced_fields(std::string_view text, Failure& failure) {
   }
 }
 
+/// "status=12 … vendor err 129 (Send)", "error 4, opcode …, vendor err 81", "Failed status 12:
+/// wr_id 0 syndrom 0x81", "from peer 192.0.2.7<36315>".
+void read_completion(std::string_view text, Failure& failure) {
+  const auto number_text = [&](std::string_view key) -> std::string_view {
+    const auto number = number_after(text, key);
+    return number ? text.substr(number->begin, number->end - number->begin) : std::string_view{};
+  };
+  for (const std::string_view key : {"status=", "status ", "error "}) {
+    const std::string_view value = number_text(key);
+    if (value.empty()) continue;
+    failure.fields["wc status"] = std::string(value);
+    break;
+  }
+  if (const std::string_view vendor = number_text("vendor err "); !vendor.empty()) {
+    failure.fields["vendor"] = std::string(vendor);
+  }
+  if (const std::size_t peer = find_ci(text, "from peer "); peer != kNone) {
+    const std::string_view rest = text.substr(peer + 10);
+    failure.fields["peer"] = std::string(rest.substr(0, rest.find_first_of("< ,")).substr(0, 64));
+  }
+}
+
 std::optional<int> field_int(const Failure& failure, std::string_view name) {
   const auto it = failure.fields.find(std::string(name));
   if (it == failure.fields.end()) return std::nullopt;
@@ -153,18 +195,6 @@ bool read_nvshmem_info(std::string_view text, std::size_t i, Sink& sink) {
   return false;
 }
 
-/// "NCCL INFO Channel 00/0 : 1[17000] -> 0[17000] [receive] via NET/IB/0[/GDRDMA]"
-bool read_nccl_channel(std::string_view text, std::size_t i, Sink& sink) {
-  const std::size_t via = text.find("via NET/");
-  if (text.find("Channel") == kNone || via == kNone) return false;
-  Mapping mapping;
-  mapping.kind = "nccl-net";
-  mapping.value = std::string(split_space(text.substr(via + 4)).front());
-  sink.recognised("NCCL INFO");
-  sink.add(i, std::move(mapping));
-  return true;
-}
-
 }  // namespace
 
 void read_failures(const Document& document, Sink& sink) {
@@ -172,7 +202,7 @@ void read_failures(const Document& document, Sink& sink) {
     const Line& line = document.lines[i];
     const std::string_view text = line.text;
     if (sink.claimed(i) || text.empty()) continue;
-    if (read_nvshmem_info(text, i, sink) || read_nccl_channel(text, i, sink)) continue;
+    if (read_nvshmem_info(text, i, sink)) continue;
     const Pattern* pattern = match(text);
     if (pattern == nullptr) continue;
     Failure failure;
@@ -180,6 +210,7 @@ void read_failures(const Document& document, Sink& sink) {
     failure.pattern = std::string(pattern->id);
     read_fields(text, failure);
     read_spaced_fields(text, failure);
+    if (pattern->kind == FailureKind::kCompletion) read_completion(text, failure);
     if (pattern->id == "nvshmem-not-mlx5") {
       const std::size_t device = find_ci(text, "device ");
       failure.fields["device"] = std::string(split_space(text.substr(device + 7)).front());

@@ -147,6 +147,11 @@ class NcclReader {
       read_comment(i, trim(text.substr(1)));
       return;
     }
+    // Markdown eats the signs: the same lines without them.
+    if (is_bare_comment(text)) {
+      read_comment(i, text);
+      return;
+    }
     const auto tokens = split_space(text);
     if (tokens.size() >= 3 && read_row(i, tokens)) return;
     if (open_row_missing_size(i, tokens)) return;
@@ -154,6 +159,22 @@ class NcclReader {
         whole_number(tokens[1]) && i > 0 && sink_.claimed(i - 1)) {
       sink_.truncated(i, "nccl-tests row");
     }
+  }
+
+  static bool is_bare_comment(std::string_view text) {
+    static constexpr std::array<std::string_view, 7> kStarts{"nThread ",
+                                                             "Using devices",
+                                                             "out-of-place",
+                                                             "Out of bounds values",
+                                                             "Avg bus bandwidth",
+                                                             "(B)",
+                                                             "nccl-tests version"};
+    if (std::ranges::any_of(kStarts, [&](auto start) { return starts_with_ci(text, start); })) {
+      return true;
+    }
+    const bool columns = starts_with_ci(text, "size ") && contains_ci(text, "busbw");
+    return columns || (starts_with_ci(text, "Rank ") && contains_ci(text, " Pid ") &&
+                       contains_ci(text, " device "));
   }
 
   void read_comment(std::size_t i, std::string_view rest) {
@@ -214,7 +235,9 @@ class NcclReader {
     row.count = count->value;
     const auto values = values_of(tokens, from);
     const bool counts = wrong_is_count_ && (header_ || !has_exponent(tokens));
-    if (!values || !assign(*values, counts, row) || contradicts(row)) {
+    const bool read = values && assign(*values, counts, row);
+    if (read) undo_share(row);
+    if (!read || contradicts(row)) {
       sink_.truncated(i, "nccl-tests row");
       return true;
     }
@@ -235,6 +258,21 @@ class NcclReader {
     if (*row.rate_gbs < 1 || *row.time_us <= 0) return *row.time_us <= 0 && *row.rate_gbs > 0;
     const double again = row.size_bytes / *row.time_us / 1e3;
     return std::fabs(again / *row.rate_gbs - 1) > 0.25;
+  }
+
+  /// Older versions of all-gather and reduce-scatter printed algbw as busbw: size · (n − 1) / n
+  /// over the time. Size over time puts it back to what the column means since.
+  static void undo_share(SweepRow& row) {
+    if (!row.bus_gbs || *row.bus_gbs != *row.rate_gbs || *row.rate_gbs < 0.5 || *row.time_us <= 0) {
+      return;
+    }
+    const double again = row.size_bytes / *row.time_us / 1e3;
+    // Two ranks halve it; from nine ranks on rounding hides it.
+    if (again / *row.rate_gbs < 1.12 || again / *row.rate_gbs > 2.02) return;
+    if (row.in_place_time_us && row.in_place_rate_gbs && *row.in_place_time_us > 0) {
+      row.in_place_rate_gbs = row.size_bytes / *row.in_place_time_us / 1e3;
+    }
+    row.rate_gbs = again;
   }
 
   static bool has_exponent(const std::vector<std::string_view>& tokens) {

@@ -22,6 +22,7 @@ void read_ep_bench(const Document& document, Sink& sink);
 void read_pplx(const Document& document, Sink& sink);
 void read_nvshmem(const Document& document, Sink& sink);
 void read_nccl(const Document& document, Sink& sink);
+void read_nccl_info(const Document& document, Sink& sink);
 void read_perftest(const Document& document, Sink& sink);
 void read_tables(const Document& document, Sink& sink);
 void read_failures(const Document& document, Sink& sink);

@@ -23,6 +23,7 @@ std::span<const Reader> readers() {
       Reader{"pplx", read_pplx},
       Reader{"nvshmem", read_nvshmem},
       Reader{"nccl", read_nccl},
+      Reader{"nccl_info", read_nccl_info},
       Reader{"perftest", read_perftest},
       Reader{"failures", read_failures},
       Reader{"tables", read_tables},

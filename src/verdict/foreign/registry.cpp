@@ -15,6 +15,7 @@ std::span<const Rule> rules() {
       Rule{"exceeds-link", judge_exceeds},
       Rule{"posting-time", judge_posting},
       Rule{"device maps", judge_device_maps},
+      Rule{"nccl transports", judge_nccl},
       Rule{"collectives", judge_collectives},
       Rule{"tables", judge_tables},
       Rule{"low latency", judge_low_latency},
@@ -39,6 +40,7 @@ std::span<const Rule> rules() {
       Rule{"nic lists", judge_nic_lists},
       Rule{"traces", judge_traces},
       Rule{"coverage", judge_coverage},
+      Rule{"unrated", judge_unrated},
   };
   return kRules;
 }

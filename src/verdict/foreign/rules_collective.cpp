@@ -181,6 +181,55 @@ bool one_gpu_path(const Situation& s, const Sweep& sweep, int ranks, Findings& f
 /// Below this size a collective's time is latency, whatever the links are.
 constexpr double kTellingBytes = 4.0 * 1024 * 1024;
 
+/// More than one NIC's worth leaves a node: what share of all its NICs, as far as they are known.
+void node_share(const Situation& s,
+                int file,
+                double node,
+                const std::string& text,
+                Finding finding,
+                Findings& findings) {
+  const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
+  const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
+  const double gpus = shape.ranks_per_node ? shape.ranks_per_node->value : 8;
+  finding.where = "node NICs";
+  finding.derivation =
+      "all-reduce (ring): a node's NICs carry about busbw each way, less where the switch or "
+      "NVLink reduces; all-to-all: algbw × share of peers on other nodes × GPUs a node";
+  finding.confirm = "port_xmit_data of every NIC before and after";
+  if (!rating.known() || !shape.nics_per_node) {
+    finding.id = "unrated";
+    finding.severity = Severity::kInfo;
+    finding.confidence = Confidence::kMedium;
+    const std::string full =
+        rating.known()
+            ? fmt::format("{:.1f} times {} ({})", node / rating.gbs, rating.what, gbs(rating.gbs))
+            : fmt::format("{:.1f} NICs of 200 Gb/s or {:.1f} of 400 Gb/s", node / 25, node / 50);
+    finding.sentence = fmt::format(
+        "Several NICs carry it: {}, as much as {} at full rate. How many a node has is not in the "
+        "input, so this is no utilisation.",
+        text,
+        full);
+    finding.action = "Say it: --set rate=400G and --set nics_per_node=8.";
+  } else {
+    const double capacity = rating.gbs * gpus;
+    const double share = node / capacity;
+    if (share > 1.03) return;
+    const bool full = share >= 0.85;
+    finding.id = full ? "saturated" : "underused";
+    finding.severity = share >= 0.8 ? Severity::kInfo : Severity::kNotice;
+    finding.confidence = Confidence::kMedium;
+    finding.sentence =
+        fmt::format("{}: {}, {} of the {} that its {:g} NICs carry.",
+                    full ? "The node's NICs are full" : "The node's NICs are not full",
+                    text,
+                    percent(share),
+                    gbs(capacity),
+                    shape.nics_per_node->value);
+    if (!full) finding.action = "Number of channels and NICs in use: NCCL_DEBUG=INFO.";
+  }
+  findings.push_back(std::move(finding));
+}
+
 void collective_shares(const Situation& s, int file, Findings& findings) {
   std::string text;
   double highest = 0;
@@ -228,7 +277,10 @@ void collective_shares(const Situation& s, int file, Findings& findings) {
   }
   const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
   const double limit = rating.known() ? rating.gbs : highest < 0.8 * 12.5 ? 12.5 : 50;
-  if (highest >= 0.8 * limit) return;
+  if (highest >= 0.8 * limit) {
+    node_share(s, file, highest, text, std::move(finding), findings);
+    return;
+  }
   const Finding shell = Build("underused",
                               Severity::kWarning,
                               rating.known() ? Confidence::kHigh : Confidence::kMedium,

@@ -12,6 +12,7 @@
 #include "base/numeric.hpp"
 #include "logs/text.hpp"
 #include "verdict/foreign/build.hpp"
+#include "verdict/foreign/completions.hpp"
 #include "verdict/foreign/failure_meanings.hpp"
 #include "verdict/foreign/rules_list.hpp"
 
@@ -239,7 +240,7 @@ void plain_failures(const Situation& s, Findings& findings) {
     std::set<int> printers;
     int count = 0;
     for (const Failure& failure : s.evidence.failures) {
-      if (failure.pattern != known.pattern) continue;
+      if (failure.pattern != known.pattern || failure.fields.count("wc status") != 0) continue;
       if (first == nullptr) first = &failure;
       if (failure.rank) printers.insert(*failure.rank);
       ++count;
@@ -309,6 +310,7 @@ void judge_failures(const Situation& s, Findings& findings) {
   barrier(s, findings);
   kernel_waits(s, findings);
   named_sources(s, findings);
+  judge_completions(s, findings);
   plain_failures(s, findings);
   cpu_counters(s, findings);
 }

@@ -11,6 +11,8 @@ namespace shunt::verdict::foreign {
 // rules_failure.cpp
 void judge_failures(const Situation& situation, Findings& findings);
 void judge_device_maps(const Situation& situation, Findings& findings);
+// rules_nccl.cpp
+void judge_nccl(const Situation& situation, Findings& findings);
 // rules_rate.cpp
 void judge_rates(const Situation& situation, Findings& findings);
 // rules_scale_up.cpp
@@ -60,6 +62,8 @@ void judge_nic_lists(const Situation& situation, Findings& findings);
 void judge_traces(const Situation& situation, Findings& findings);
 // rules_coverage.cpp
 void judge_coverage(const Situation& situation, Findings& findings);
+// rules_unrated.cpp
+void judge_unrated(const Situation& situation, Findings& findings);
 
 /// One-way NVLink of a GPU by the printed matrices, 0 if they do not say. rules_scale_up.cpp
 [[nodiscard]] double nvlink_from_topology(const logs::Evidence& evidence);

@@ -153,54 +153,12 @@ void device_ids(const Situation& s, int file, Findings& findings) {
   }
 }
 
-/// NCCL channel lines that use one NIC only, or without GPUDirect.
-void nccl_channels(const Situation& s, int file, Findings& findings) {
-  std::set<std::string> nets;
-  bool gdr = true;
-  const Mapping* first = nullptr;
-  for (const Mapping& mapping : s.evidence.mappings) {
-    if (mapping.source.file != file || mapping.kind != "nccl-net") continue;
-    const bool direct = mapping.value.find("GDR") != std::string::npos;
-    gdr = gdr && direct;
-    std::string net = mapping.value.substr(0, mapping.value.find("/GDR"));
-    nets.insert(net.substr(0, net.find('(')));
-    if (first == nullptr) first = &mapping;
-  }
-  if (first == nullptr) return;
-  const bool socket = first->value.find("Socket") != std::string::npos;
-  Finding finding = Build(nets.size() == 1 ? "one-plane" : "nic-map",
-                          nets.size() == 1 || !gdr ? Severity::kWarning : Severity::kInfo,
-                          Confidence::kMedium,
-                          "NCCL channels");
-  finding.sentence =
-      nets.size() == 1
-          ? fmt::format(
-                "All printed channels use {}: a second port or NIC, if there is one, is idle, "
-                "which leaves at most half of a two-port card.",
-                *nets.begin())
-          : fmt::format("The printed channels use {}.", fmt::join(nets, ", "));
-  if (socket) {
-    finding.sentence += " That is TCP sockets, not RDMA.";
-  } else if (!gdr) {
-    finding.sentence +=
-        " No GDRDMA suffix: GPU Direct is not in use on them, so data crosses the "
-        "host bridge and host memory.";
-  }
-  finding.evidence.push_back({"line", first->source.text, place(s, first->source)});
-  finding.action =
-      "List both ports in NCCL_IB_HCA; load nvidia-peermem or use dmabuf; raise "
-      "NCCL_NET_GDR_LEVEL if the NIC is behind the same host bridge.";
-  finding.confirm = "port counters of both ports before and after";
-  findings.push_back(std::move(finding));
-}
-
 }  // namespace
 
 void judge_device_maps(const Situation& s, Findings& findings) {
   for (int file = 0; file < static_cast<int>(s.evidence.files.size()); ++file) {
     shared_nics(s, file, findings);
     device_ids(s, file, findings);
-    nccl_channels(s, file, findings);
   }
 }
 
