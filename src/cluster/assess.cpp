@@ -97,16 +97,8 @@ class Assessor {
     }
   }
 
-  /// Far GPUs count only where all are far: else they can send through a near one's NIC.
   void mark_shared_nics() {
-    const auto& gpus = out_.pairing.gpus;
-    const bool all_far = std::ranges::none_of(
-        gpus, [](const GpuNics& gpu) { return gpu.assigned && is_near(gpu.kind); });
-    for (const std::size_t nic : topology_.of_kind(DeviceKind::kNic)) {
-      Devices users;
-      for (const GpuNics& gpu : gpus) {
-        if (gpu.assigned == nic && (all_far || is_near(gpu.kind))) users.push_back(gpu.gpu);
-      }
+    for (const auto& [nic, users] : nic_use(out_.pairing).users) {
       if (users.size() < 2) continue;
       for (const std::size_t gpu : users) problem(gpu, nic);
       out_.problems.push_back(fmt::format("{}: shared by {}, 1/{} of its rate each",
@@ -117,15 +109,8 @@ class Assessor {
   }
 
   void mark_index_trap() {
-    const Devices nics = topology_.of_kind(DeviceKind::kNic);
-    for (std::size_t i = 0; i < out_.pairing.gpus.size() && i < nics.size(); ++i) {
-      const GpuNics& gpu = out_.pairing.gpus[i];
-      const PathKind by_index = topology_.path(gpu.gpu, nics[i]).kind;
-      if (!gpu.assigned || !is_near(gpu.kind) || is_near(by_index) ||
-          by_index == PathKind::kUnknown) {
-        continue;
-      }
-      both(gpu.gpu, nics[i], [](CellMark& mark) { mark.trap = true; });
+    for (const IndexTrap& trap : index_traps(topology_, out_.pairing)) {
+      both(trap.gpu->gpu, trap.nic, [](CellMark& mark) { mark.trap = true; });
     }
   }
 

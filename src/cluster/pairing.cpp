@@ -96,26 +96,6 @@ void assign(Pairing& pairing) {
 
 }  // namespace
 
-std::vector<std::size_t> Pairing::users_of(std::size_t nic) const {
-  std::vector<std::size_t> users;
-  for (const GpuNics& gpu : gpus) {
-    if (gpu.assigned == nic) {
-      users.push_back(gpu.gpu);
-    }
-  }
-  return users;
-}
-
-std::size_t Pairing::most_users() const {
-  std::size_t most = 0;
-  for (const GpuNics& gpu : gpus) {
-    if (gpu.assigned) {
-      most = std::max(most, users_of(*gpu.assigned).size());
-    }
-  }
-  return most;
-}
-
 Pairing pair_nics(const Topology& topology) {
   Pairing pairing;
   for (const std::size_t gpu : topology.of_kind(DeviceKind::kGpu)) {
@@ -123,11 +103,49 @@ Pairing pair_nics(const Topology& topology) {
   }
   assign(pairing);
   for (const std::size_t nic : topology.of_kind(DeviceKind::kNic)) {
-    if (pairing.users_of(nic).empty()) {
+    const bool used = std::ranges::any_of(
+        pairing.gpus, [nic](const GpuNics& gpu) { return gpu.assigned == nic; });
+    if (!used) {
       pairing.spare.push_back(nic);
     }
   }
   return pairing;
+}
+
+std::size_t NicUse::most() const {
+  std::size_t most = 0;
+  for (const auto& [nic, sharers] : users) most = std::max(most, sharers.size());
+  return most;
+}
+
+NicUse nic_use(const Pairing& pairing) {
+  NicUse use;
+  bool any_near = false;
+  for (const GpuNics& gpu : pairing.gpus) {
+    use.gpus += gpu.assigned ? 1 : 0;
+    any_near = any_near || (gpu.assigned && is_near(gpu.kind));
+  }
+  use.all_far = use.gpus > 0 && !any_near;
+  for (const GpuNics& gpu : pairing.gpus) {
+    if (gpu.assigned && (use.all_far || is_near(gpu.kind))) {
+      use.users[*gpu.assigned].push_back(gpu.gpu);
+    }
+  }
+  return use;
+}
+
+std::vector<IndexTrap> index_traps(const Topology& topology, const Pairing& pairing) {
+  const std::vector<std::size_t> nics = topology.of_kind(DeviceKind::kNic);
+  std::vector<IndexTrap> traps;
+  for (std::size_t i = 0; i < pairing.gpus.size() && i < nics.size(); ++i) {
+    const GpuNics& gpu = pairing.gpus[i];
+    const PathKind kind = topology.path(gpu.gpu, nics[i]).kind;
+    if (!gpu.assigned || !is_near(gpu.kind) || is_near(kind) || kind == PathKind::kUnknown) {
+      continue;
+    }
+    traps.push_back({&gpu, nics[i], kind});
+  }
+  return traps;
 }
 
 }  // namespace shunt::cluster

@@ -1,19 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic that foreign numbers share: expected copies of a routing, bytes of a row, shares
-// of a link. Pure. Used by the rules on foreign evidence and by their explanations.
+// The arithmetic that foreign numbers share: which shape a ratio fits, bytes of a row, shares of a
+// link; the copies a routing makes come from traffic/. Pure. Used by the rules on foreign evidence
+// and by their explanations.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace shunt::logs {
+#include "traffic/expectation.hpp"
 
-/// Expected distinct bins that a token touches when it picks `topk` of `experts` uniformly and
-/// these lie evenly in `bins`: bins · (1 − C(E − E/bins, K) / C(E, K)).
-[[nodiscard]] double expected_copies(double experts, double topk, double bins);
+namespace shunt::logs {
 
 struct Copies {
   double node = 0;  ///< (token, node) pairs per token, own node included.
@@ -27,7 +26,7 @@ struct Copies {
                                     double ranks_per_node);
 
 /// Group-limited routing: the `groups` nodes with the highest single score, then top-k within them.
-/// No closed form is used: a fixed-seed simulation, repeatable, about 0.3 % accurate.
+/// Uniform where that limits nothing or the experts do not divide.
 [[nodiscard]] Copies grouped_copies(
     int experts, int topk, int nodes, int ranks_per_node, int groups);
 
@@ -66,10 +65,7 @@ inline constexpr double kFp8Share = (1.0 + 4.0 / 128.0) / 2.0;
   return fp8_row(hidden) + 16.0;
 }
 
-/// Share of node copies that leave the node, uniform routing: (N − 1) / N.
-[[nodiscard]] constexpr double remote_share(double nodes) {
-  return nodes <= 1.0 ? 0.0 : (nodes - 1.0) / nodes;
-}
+using traffic::remote_share;
 
 /// Ranks from a printed busbw/algbw: 2(n−1)/n for all-reduce, (n−1)/n otherwise; nullopt where the
 /// ratio has no such n.

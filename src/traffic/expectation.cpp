@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traffic/expectation.hpp"
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "base/error.hpp"
@@ -21,9 +21,14 @@ Status check(int domains, int experts, int topk) {
   return {};
 }
 
-/// Probability that none of `drawn` distinct members of a set of `size` is among `marked` ones.
-double miss(int size, int marked, int drawn) {
-  return std::exp(log_choose(size - marked, drawn) - log_choose(size, drawn));
+/// Probability that none of `drawn` distinct members of a set of `size` is among `marked` ones:
+/// C(size − marked, drawn) / C(size, drawn), factor by factor.
+double miss(double size, double marked, double drawn) {
+  double share = 1.0;
+  for (double i = 0; i < drawn && share > 0.0; ++i) {
+    share *= std::max(0.0, size - marked - i) / (size - i);
+  }
+  return share;
 }
 
 /// Distribution of (groups hit, experts taken from one given group) over the K experts of a token.
@@ -82,23 +87,20 @@ class Occupancy {
 
 }  // namespace
 
-double log_choose(int n, int k) {
-  if (k < 0 || k > n) return -std::numeric_limits<double>::infinity();
-  if (k > n - k) k = n - k;
-  double sum = 0.0;
-  for (int i = 1; i <= k; ++i) sum += std::log(static_cast<double>(n - k + i) / i);
-  return sum;
+double average_copies(double domains, double experts, double topk) {
+  if (experts < 1 || topk < 1 || domains < 1) return 0;
+  return domains * (1.0 - miss(experts, experts / domains, std::min(topk, experts)));
 }
 
 Result<double> expected_copies(int domains, int experts, int topk) {
   SHUNT_TRY(check(domains, experts, topk));
-  return domains * (1.0 - miss(experts, experts / domains, topk));
+  return average_copies(domains, experts, topk);
 }
 
 Result<double> expected_remote_copies(int domains, int experts, int topk) {
   auto copies = expected_copies(domains, experts, topk);
   if (!copies) return copies;
-  return *copies * (domains - 1) / domains;
+  return *copies * remote_share(domains);
 }
 
 Result<double> expected_copies(int domains, int experts, int topk, GroupLimit limit) {

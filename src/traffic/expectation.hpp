@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a random routing moves on average, in closed form: the yardstick for a log that does not
-// show its routing. Pure. called from: analysis, model, tests.
+// show its routing. Pure. called from: logs, model, tests.
 //
 // A domain is a set of experts that share one copy of a token: a rank (domains = world) or a node
 // (domains = nodes). All domains, and all groups, hold the same number of experts.
@@ -12,15 +12,20 @@
 
 namespace shunt::traffic {
 
-/// ln C(n, k); −infinity where k < 0 or k > n. Sums k logarithms: no cancellation, no lgamma (which
-/// writes a global).
-[[nodiscard]] double log_choose(int n, int k);
-
 /// Expected distinct domains per token for uniform top-k without replacement:
 /// D · (1 − C(E − E/D, K) / C(E, K)). Refuses domains that do not divide the experts, and K > E.
 [[nodiscard]] Result<double> expected_copies(int domains, int experts, int topk);
 
-/// Of those, the ones outside the own domain: · (D − 1) / D.
+/// The same for figures from a log, whose experts need not divide evenly: domains of E/D experts in
+/// the mean. 0 where there are no experts or no choices; D where every domain must be hit.
+[[nodiscard]] double average_copies(double domains, double experts, double topk);
+
+/// Share of the copies that leave the own domain, uniform routing: (D − 1) / D.
+[[nodiscard]] constexpr double remote_share(double domains) {
+  return domains <= 1.0 ? 0.0 : (domains - 1.0) / domains;
+}
+
+/// Of expected_copies(), the ones outside the own domain.
 [[nodiscard]] Result<double> expected_remote_copies(int domains, int experts, int topk);
 
 /// How a group-limited router limits itself: each token's experts come from `top_groups` of

@@ -108,21 +108,14 @@ void map_of(const Node& node, Findings& findings) {
 }
 
 void index_trap(const Node& node, Findings& findings) {
-  const auto nics = node.topology.of_kind(DeviceKind::kNic);
   std::vector<std::string> bad;
-  for (std::size_t i = 0; i < node.pairing.gpus.size() && i < nics.size(); ++i) {
-    const GpuNics& gpu = node.pairing.gpus[i];
-    const PathKind by_index = node.topology.path(gpu.gpu, nics[i]).kind;
-    if (!gpu.assigned || !cluster::is_near(gpu.kind) || by_index == PathKind::kUnknown ||
-        by_index <= PathKind::kPxb) {
-      continue;
-    }
+  for (const cluster::IndexTrap& trap : cluster::index_traps(node.topology, node.pairing)) {
     bad.push_back(fmt::format("{}–{} is {} where {} is {}",
-                              node.label(gpu.gpu),
-                              node.label(nics[i]),
-                              cluster::to_string(by_index),
-                              node.label(*gpu.assigned),
-                              cluster::to_string(gpu.kind)));
+                              node.label(trap.gpu->gpu),
+                              node.label(trap.nic),
+                              cluster::to_string(trap.kind),
+                              node.label(*trap.gpu->assigned),
+                              cluster::to_string(trap.gpu->kind)));
   }
   if (bad.empty()) return;
   findings.push_back(
@@ -195,30 +188,15 @@ std::string twins(const Node& node) {
 }
 
 void shared(const Node& node, Findings& findings) {
-  std::map<std::size_t, std::vector<std::size_t>> users;
-  bool all_far = true;
-  std::size_t known = 0;
-  for (const GpuNics& gpu : node.pairing.gpus) {
-    if (!gpu.assigned) continue;
-    ++known;
-    all_far = all_far && !cluster::is_near(gpu.kind);
-    if (cluster::is_near(gpu.kind)) users[*gpu.assigned].push_back(gpu.gpu);
-  }
-  if (all_far) {
-    for (const GpuNics& gpu : node.pairing.gpus) {
-      if (gpu.assigned) users[*gpu.assigned].push_back(gpu.gpu);
-    }
-  }
+  const cluster::NicUse use = cluster::nic_use(node.pairing);
+  const std::size_t most = use.most();
+  if (most < 2) return;
   std::vector<std::string> parts;
-  std::size_t most = 0;
-  for (const auto& [nic, gpus] : users) {
-    most = std::max(most, gpus.size());
+  for (const auto& [nic, gpus] : use.users) {
     if (gpus.size() > 1) {
       parts.push_back(fmt::format("{}: {}", node.label(nic), list_labels(node.topology, gpus)));
     }
   }
-  if (most < 2) return;
-  const std::size_t total = all_far ? known : 0;
   const std::string pairs = twins(node);
   Finding finding = Build("nic-shared",
                           most > 2 ? Severity::kWarning : Severity::kNotice,
@@ -227,8 +205,9 @@ void shared(const Node& node, Findings& findings) {
   finding.sentence = fmt::format(
       "{}{} GPUs share one NIC ({}): each gets 1/{} of its rate, {:.4g} GB/s of a 400 Gb/s "
       "port.",
-      total > 0 ? fmt::format("{} GPUs have {} NICs to share; at best up to ", total, users.size())
-                : std::string("Up to "),
+      use.all_far
+          ? fmt::format("{} GPUs have {} NICs to share; at best up to ", use.gpus, use.users.size())
+          : std::string("Up to "),
       most,
       fmt::join(parts, "; "),
       most,

@@ -13,6 +13,7 @@
 #include "base/numeric.hpp"
 #include "logs/ratings.hpp"
 #include "logs/text.hpp"
+#include "traffic/expectation.hpp"
 
 namespace shunt::verdict::foreign {
 namespace {
@@ -98,7 +99,7 @@ void infer_from_bytes(const std::vector<Op>& ops, int file, Shape& shape) {
     const double copies = bytes / row / shape.tokens->value;
     const double experts = shape.experts ? shape.experts->value : 256;
     for (const int nodes : {2, 3, 4, 6, 8, 12, 16}) {
-      const double expected = logs::expected_copies(experts, shape.topk->value, nodes);
+      const double expected = traffic::average_copies(nodes, experts, shape.topk->value);
       if (std::fabs(copies / expected - 1) < 0.03) {
         shape.nodes = Known{
             static_cast<double>(nodes),

@@ -46,7 +46,7 @@ TEST(Pairing, FollowsTheMatrixNotTheIndex) {
   EXPECT_EQ(nic_of(topology, pairing.gpus[1]), "NIC2");
   ASSERT_EQ(pairing.spare.size(), 1U);
   EXPECT_EQ(topology.devices[pairing.spare[0]].label, "NIC1");
-  EXPECT_EQ(pairing.most_users(), 1U);
+  EXPECT_EQ(nic_use(pairing).most(), 1U);
 }
 
 TEST(Pairing, FarGpuDoesNotTakeTheNicThatIsNearAnother) {
@@ -58,9 +58,34 @@ TEST(Pairing, FarGpuDoesNotTakeTheNicThatIsNearAnother) {
 
 TEST(Pairing, SharesEvenlyWhereItMust) {
   const Topology topology = make({{"PXB"}, {"PXB"}, {"PXB"}});
-  EXPECT_EQ(pair_nics(topology).most_users(), 3U);
+  EXPECT_EQ(nic_use(pair_nics(topology)).most(), 3U);
   const Topology two = make({{"SYS", "SYS"}, {"SYS", "SYS"}, {"SYS", "SYS"}, {"SYS", "SYS"}});
-  EXPECT_EQ(pair_nics(two).most_users(), 2U);
+  EXPECT_EQ(nic_use(pair_nics(two)).most(), 2U);
+}
+
+TEST(Pairing, FarGpusCountAsUsersOnlyWhereAllAreFar) {
+  const Pairing mixed = pair_nics(make({{"PIX"}, {"PIX"}, {"SYS"}}));
+  const NicUse near = nic_use(mixed);
+  EXPECT_FALSE(near.all_far);
+  EXPECT_EQ(near.gpus, 3U);
+  EXPECT_EQ(near.most(), 2U);
+  EXPECT_EQ(near.users.at(3), (std::vector<std::size_t>{0, 1}));
+  const NicUse far = nic_use(pair_nics(make({{"SYS"}, {"PHB"}, {"SYS"}})));
+  EXPECT_TRUE(far.all_far);
+  EXPECT_EQ(far.most(), 3U);
+  EXPECT_FALSE(nic_use(Pairing{}).all_far);
+}
+
+TEST(Pairing, TheIndexIsATrapWhereItPicksAFarNicBesideANearOne) {
+  const Topology topology = make({{"SYS", "PIX", "SYS"}, {"PXB", "SYS", "SYS"}, {"?", "SYS", "?"}});
+  const Pairing pairing = pair_nics(topology);
+  const auto traps = index_traps(topology, pairing);
+  ASSERT_EQ(traps.size(), 2U);
+  EXPECT_EQ(traps[0].gpu->gpu, 0U);
+  EXPECT_EQ(traps[0].nic, 3U);
+  EXPECT_EQ(traps[0].kind, PathKind::kSys);
+  EXPECT_EQ(traps[1].gpu->gpu, 1U);
+  EXPECT_EQ(traps[1].nic, 4U);
 }
 
 TEST(Pairing, CutRowProvesNothingUnlessTheNearNicIsInIt) {
