@@ -8,10 +8,12 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "plan/sorted_experts.hpp"
 
 namespace shunt::plan {
 namespace {
@@ -63,34 +65,6 @@ class SmallSet {
   std::uint64_t word_ = 0;
 };
 
-/// Up to 128, in two.
-class PairSet {
- public:
-  explicit PairSet(int /*size*/) {}
-
-  void add(std::uint32_t index, bool in = true) {
-    const std::uint64_t bit = static_cast<std::uint64_t>(in) << (index % 64);
-    const std::uint64_t high = index / 64;  // 0 or 1.
-    low_ |= bit & (high - 1);
-    high_ |= bit & (0 - high);
-  }
-  template <typename Visit>
-  void take_all(Visit&& visit) {
-    std::uint64_t low = std::exchange(low_, 0);
-    std::uint64_t high = std::exchange(high_, 0);
-    while ((low | high) != 0) {
-      const std::uint64_t from_high = low == 0 ? 1 : 0;
-      visit(std::countr_zero(from_high != 0 ? high : low) + static_cast<int>(64 * from_high));
-      low &= low - 1;
-      high &= high - from_high;
-    }
-  }
-
- private:
-  std::uint64_t low_ = 0;
-  std::uint64_t high_ = 0;
-};
-
 /// Any size. Adds go to two copies in turns: one that waits for the store of the last into the same
 /// word would be slow.
 class LargeSet {
@@ -118,8 +92,8 @@ class LargeSet {
 };
 
 /// Two passes over the ids. The first counts the records of every node, so that the second writes
-/// everything where it belongs: per token its nodes as a set, their records in ascending order,
-/// then the rows of its ranks.
+/// everything where it belongs, per token its nodes and ranks in ascending order: up to 64 nodes as
+/// a set of bits, more of them by sorting.
 class Builder {
  public:
   Builder(const cluster::Shape& shape, int rank, const PlanOptions& options, Plan used)
@@ -145,7 +119,6 @@ class Builder {
     plan_.topk = routing.topk;
     plan_.tokens = routing.tokens;
     plan_.fanout = std::min(routing.topk, plan_.shape.ranks_per_node);
-    ranks_.resize(static_cast<std::size_t>(routing.topk));
     const auto experts = static_cast<std::uint32_t>(places_.size());
     const Place* const places = places_.data();
     const std::int32_t* id = routing.ids;
@@ -186,9 +159,9 @@ class Builder {
     plan_.send_tokens.resize(static_cast<std::size_t>(plan_.send_begin.back()));
     plan_.own_tokens.resize(static_cast<std::size_t>(totals_[own].count));
     for (int p = 0; p < peers; ++p) {
-      records_[node_of(p)].next_token = plan_.send_tokens.data() + plan_.send_begin[p];
+      records_[node_of(p)].tokens = plan_.send_tokens.data() + plan_.send_begin[p];
     }
-    records_[own].next_token = plan_.own_tokens.data();
+    records_[own].tokens = plan_.own_tokens.data();
     plan_.own_rows.clear();
     plan_.own_rows.resize(plan_.own_tokens.size() * static_cast<std::size_t>(plan_.fanout));
     plan_.copies.resize(plan_.send_tokens.size() + plan_.own_tokens.size());
@@ -198,9 +171,14 @@ class Builder {
   }
 
   void fill(const routing::RoutingView& routing) {
-    if (plan_.shape.nodes <= 64) return fill_own<SmallSet>(routing);
-    if (plan_.shape.nodes <= 128) return fill_own<PairSet>(routing);
-    fill_own<LargeSet>(routing);
+    if (plan_.shape.nodes > 64) {
+      if (places_.size() <= std::numeric_limits<std::int16_t>::max()) {
+        return fill_sorted<std::int16_t>(routing);
+      }
+      return fill_sorted<std::int32_t>(routing);
+    }
+    if (plan_.shape.ranks_per_node <= 64) return fill_by_sets<SmallSet>(routing);
+    fill_by_sets<LargeSet>(routing);
   }
 
   Plan finish() {
@@ -216,61 +194,91 @@ class Builder {
     std::int32_t last_token = -1;  ///< The last one counted.
   };
   struct Records {
-    std::int32_t* next_token = nullptr;  ///< Where the token of the next record goes.
-    std::int32_t count = 0;              ///< So far.
-    std::int32_t next_chunk = 0;         ///< The count at which the next chunk begins.
+    std::int32_t* tokens = nullptr;  ///< Of each record.
+    std::int32_t count = 0;          ///< So far.
+    std::int32_t next_chunk = 0;     ///< The count at which the next chunk begins.
   };
   struct Place {
     std::int32_t rank;
     std::int32_t node;
   };
 
-  template <typename NodeSet>
-  void fill_own(const routing::RoutingView& routing) {
-    if (plan_.shape.ranks_per_node <= 64) return fill_lists<NodeSet, SmallSet>(routing);
-    fill_lists<NodeSet, LargeSet>(routing);
-  }
-
-  template <typename NodeSet, typename RankSet>
-  void fill_lists(const routing::RoutingView& routing) {
-    NodeSet nodes(plan_.shape.nodes);
+  template <typename RankSet>
+  void fill_by_sets(const routing::RoutingView& routing) {
+    SmallSet nodes(plan_.shape.nodes);
     RankSet own_ranks(plan_.shape.ranks_per_node);
     const Records& own = records_[static_cast<std::size_t>(own_)];
     NodeCopy* copy = plan_.copies.data();
     RowRef* own_rows = plan_.own_rows.data();
     const Place* const places = places_.data();
+    Tally* const rows = rows_.data();
     const std::int32_t* id = routing.ids;
     for (std::int32_t t = 0; t < routing.tokens; ++t) {
       plan_.copies_begin[static_cast<std::size_t>(t)] = copy - plan_.copies.data();
-      std::int32_t* rank = ranks_.data();
+      const std::int32_t* const first = id;
       for (const std::int32_t* end = id + routing.topk; id != end; ++id) {
         if (*id < 0) continue;
         const Place place = places[*id];
         nodes.add(static_cast<std::uint32_t>(place.node));
-        *rank++ = place.rank;
+        rows[place.rank].count += rows[place.rank].last_token != t ? 1 : 0;
+        rows[place.rank].last_token = t;
       }
-      const auto count = static_cast<int>(rank - ranks_.data());
       const std::int32_t own_before = own.count;
       nodes.take_all([&](std::int32_t node) { *copy++ = {node, take_record(node, t)}; });
       if (own.count != own_before) {
-        add_own(t, count, own_ranks, own_rows);
+        add_own({first, id}, own_ranks, own_rows);
         own_rows += plan_.fanout;
       }
-      count_rows(t, count);
     }
     plan_.copies_begin[static_cast<std::size_t>(routing.tokens)] = copy - plan_.copies.data();
+  }
+
+  template <typename Key>
+  void fill_sorted(const routing::RoutingView& routing) {
+    constexpr std::int32_t kTokens = SortedExperts<Key>::kTokens;
+    SortedExperts<Key> experts(routing.topk, static_cast<int>(places_.size()));
+    NodeCopy* copy = plan_.copies.data();
+    RowRef* own_rows = plan_.own_rows.data();
+    const Place* const places = places_.data();
+    Tally* const all_rows = rows_.data();
+    const auto none = static_cast<std::int32_t>(places_.size());
+    const auto tokens = static_cast<std::int32_t>(routing.tokens);
+    for (std::int32_t t = 0; t < tokens; ++t) {
+      if (t % kTokens == 0) {
+        experts.load(routing.ids + static_cast<std::ptrdiff_t>(t) * routing.topk,
+                     std::min(kTokens, tokens - t));
+      }
+      plan_.copies_begin[static_cast<std::size_t>(t)] = copy - plan_.copies.data();
+      Place before{-1, -1};
+      RowRef* own_row = own_rows;
+      const Key* expert = experts.of(t % kTokens);
+      for (int k = 0; k < routing.topk && *expert != none; ++k, expert += kTokens) {
+        const Place place = places[*expert];
+        if (place.node != before.node) *copy++ = {place.node, take_record(place.node, t)};
+        std::int32_t& rows = all_rows[place.rank].count;
+        const int new_row = place.rank != before.rank ? 1 : 0;
+        rows += new_row;
+        if (place.node == own_) {
+          own_row += new_row;
+          own_row[-1] = {place.rank - own_first_, rows - 1};
+        }
+        before = place;
+      }
+      if (own_row != own_rows) own_rows += plan_.fanout;
+    }
+    plan_.copies_begin[static_cast<std::size_t>(tokens)] = copy - plan_.copies.data();
   }
 
   [[gnu::always_inline]] std::int32_t take_record(std::int32_t node, std::int32_t token) {
     Records& records = records_[static_cast<std::size_t>(node)];
     const std::int32_t record = records.count++;
-    if (record == records.next_chunk) begin_chunk(node, records);
-    *records.next_token++ = token;
+    if (record == records.next_chunk) begin_chunk(node, token, records);
+    records.tokens[record] = token;
     return record;
   }
 
-  /// Before the rows of the chunk's first record are counted.
-  [[gnu::noinline]] void begin_chunk(std::int32_t node, Records& records) {
+  /// `token` is that of the chunk's first record; ranks whose last_token it is have counted it.
+  [[gnu::noinline]] void begin_chunk(std::int32_t node, std::int32_t token, Records& records) {
     const std::int64_t chunk = plan_.chunk_begin[plan_.shape.peer_index(own_, node)] +
                                records.next_chunk / plan_.chunk_tokens;
     // Not beyond the last: the count cannot get there.
@@ -281,32 +289,22 @@ class Builder {
     const int locals = plan_.shape.ranks_per_node;
     std::int32_t* to = plan_.chunk_prefix.data() + chunk * locals;
     const Tally* from = rows_.data() + plan_.shape.rank_of(node, 0);
-    for (int l = 0; l < locals; ++l) to[l] = from[l].count;
+    for (int l = 0; l < locals; ++l) to[l] = from[l].count - (from[l].last_token == token ? 1 : 0);
   }
 
-  /// The rows of a token on the own node, ranks ascending.
+  /// The rows of a token on the own node, ranks ascending; they have been counted.
   template <typename RankSet>
-  void add_own(std::int32_t token, int count, RankSet& own_ranks, RowRef* next) {
+  void add_own(std::span<const std::int32_t> ids, RankSet& own_ranks, RowRef* next) const {
     const auto locals = static_cast<std::uint32_t>(plan_.shape.ranks_per_node);
-    for (int i = 0; i < count; ++i) {
+    for (const std::int32_t id : ids) {
+      if (id < 0) continue;
       const auto local =
-          static_cast<std::uint32_t>(ranks_[static_cast<std::size_t>(i)] - own_first_);
+          static_cast<std::uint32_t>(places_[static_cast<std::size_t>(id)].rank - own_first_);
       own_ranks.add(local, local < locals);
     }
     own_ranks.take_all([&](std::int32_t local) {
-      Tally& rows = rows_[static_cast<std::size_t>(own_first_ + local)];
-      *next++ = {local, rows.count++};
-      rows.last_token = token;
+      *next++ = {local, rows_[static_cast<std::size_t>(own_first_ + local)].count - 1};
     });
-  }
-
-  /// One row for every rank of the token that has none of it yet.
-  void count_rows(std::int32_t token, int count) {
-    for (int i = 0; i < count; ++i) {
-      Tally& rows = rows_[static_cast<std::size_t>(ranks_[static_cast<std::size_t>(i)])];
-      rows.count += rows.last_token != token ? 1 : 0;
-      rows.last_token = token;
-    }
   }
 
   Unexpected bad_id(const routing::RoutingView& routing, std::size_t token) const {
@@ -326,13 +324,12 @@ class Builder {
   }
 
   Plan plan_;
-  const std::int32_t own_;           // Node of the rank,
-  const std::int32_t own_first_;     // and that node's first rank.
-  std::vector<Place> places_;        // [experts]
-  std::vector<Tally> totals_;        // [nodes]: records of each.
-  std::vector<Records> records_;     // [nodes]: those so far.
-  std::vector<Tally> rows_;          // [world]
-  std::vector<std::int32_t> ranks_;  // Of the current token.
+  const std::int32_t own_;        // Node of the rank,
+  const std::int32_t own_first_;  // and that node's first rank.
+  std::vector<Place> places_;     // [experts]
+  std::vector<Tally> totals_;     // [nodes]: records of each.
+  std::vector<Records> records_;  // [nodes]: those so far.
+  std::vector<Tally> rows_;       // [world]
 };
 
 }  // namespace

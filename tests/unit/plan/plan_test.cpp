@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/plan.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "plan/sorted_experts.hpp"
 
 namespace shunt::plan {
 namespace {
@@ -119,17 +121,40 @@ TEST(Plan, MatchesTheDefinitionOnRandomCases) {
 }
 
 TEST(Plan, MatchesTheDefinitionForManyNodesAndLargeOnes) {
-  const Case cases[] = {{64, 1, 64, 8, 4, 150, 0},     // As many nodes as a word has bits,
-                        {65, 1, 65, 8, 4, 150, 0.1},   // one more,
-                        {128, 1, 256, 8, 3, 200, 0},   // two words,
-                        {258, 2, 258, 16, 2, 130, 0},  // three,
-                        {128, 64, 128, 30, 5, 90, 0},  // and the same for the ranks of a node.
+  const Case cases[] = {{64, 1, 64, 8, 4, 150, 0},    // As many nodes as a word has bits,
+                        {65, 1, 65, 8, 4, 150, 0.1},  // one more,
+                        {66, 1, 66, 1, 4, 70, 0.1},   //
+                        {128, 1, 256, 8, 3, 200, 0},  // and many more.
+                        {195, 3, 195, 33, 2, 130, 0.3},
+                        {217, 1, 32767, 11, 5, 90, 0.1},  // The most experts that 16 bits hold,
+                        {130, 2, 39000, 9, 5, 90, 0.1},   // and more.
+                        {128, 64, 128, 30, 5, 90, 0},     // Words for the ranks of a node.
                         {130, 65, 130, 30, 5, 90, 0.2},
                         {400, 200, 400, 90, 2147483647, 40, 0}};
   std::uint64_t seed = 77;
   for (const Case& c : cases) {
     for (const int rank : {0, c.world / 2, c.world - 1}) {
       expect_matches_definition(c, rank, random_ids(c, ++seed));
+    }
+  }
+}
+
+TEST(SortedExperts, AscendForAnyNumber) {
+  Random random(9);
+  constexpr int kNone = 1000;
+  for (int topk = 1; topk <= 70; ++topk) {
+    SortedExperts<std::int16_t> sorted(topk, kNone);
+    constexpr int kTokens = SortedExperts<std::int16_t>::kTokens;
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(kTokens * topk));
+    for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random.below(kNone + 1)) - 1;
+    sorted.load(ids.data(), kTokens);
+    for (int t = 0; t < kTokens; ++t) {
+      std::vector<std::int32_t> want(ids.begin() + t * topk, ids.begin() + (t + 1) * topk);
+      std::ranges::replace(want, -1, kNone);
+      std::ranges::sort(want);
+      for (int k = 0; k < topk; ++k) {
+        ASSERT_EQ(sorted.of(t)[k * kTokens], want[static_cast<std::size_t>(k)]) << topk;
+      }
     }
   }
 }
