@@ -19,24 +19,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/fd.hpp"
-
-namespace {
-std::atomic<std::uint64_t> allocation_count{0};
-}  // namespace
-
-// Counts what the hot path must not do. Every other form of new and delete comes here.
-void* operator new(std::size_t bytes) {
-  allocation_count.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::malloc(bytes == 0 ? 1 : bytes);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+#include "support/allocations.hpp"
 
 namespace shunt::bench {
 namespace {
@@ -221,11 +204,11 @@ Result<std::vector<Repetition>> End::run(std::uint64_t size) {
       SHUNT_TRY(meet());
       continue;
     }
-    const std::uint64_t allocations = allocation_count.load();
+    const std::uint64_t allocations = testing::allocations();
     auto start = send(size, puts);
     if (!start) return Unexpected(std::move(start).error());
     Repetition one{.bytes = puts * size, .puts = puts};
-    one.allocations = allocation_count.load() - allocations;
+    one.allocations = testing::allocations() - allocations;
     one.cpu_ns = cpu_ns() - cpu;
     // Data may still be in this process's hands: tcp moves it within poll() only.
     SHUNT_TRY(meet());

@@ -21,18 +21,8 @@ class CallerWorld final : public World {
 
   const char* kind() const override { return "caller"; }
 
-  Result<Blobs> all_gather(std::span<const std::byte> mine) override {
-    return exchange(Call::kAllGather, mine);
-  }
-
-  Status barrier() override {
-    const Result<Blobs> done = exchange(Call::kBarrier, {});
-    if (!done) return Unexpected(done.error());
-    return {};
-  }
-
  private:
-  Result<Blobs> exchange(Call call, std::span<const std::byte> mine) {
+  Result<Blobs> exchange(Call call, std::span<const std::byte> mine) override {
     if (failure_) return Unexpected(*failure_);
     Result<Blobs> blobs = padded_gather(
         rank(), size(), call, mine, [this](auto part, auto all) { return guarded(part, all); });

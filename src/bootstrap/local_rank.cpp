@@ -13,8 +13,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <exception>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -22,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
+#include "bootstrap/rank_main.hpp"
 #include "bootstrap/wire.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -55,16 +54,6 @@ class LocalWorld final : public World {
 
   const char* kind() const override { return "local"; }
 
-  Result<Blobs> all_gather(std::span<const std::byte> mine) override {
-    return exchange(Call::kAllGather, mine);
-  }
-
-  Status barrier() override {
-    const Result<Blobs> done = exchange(Call::kBarrier, {});
-    if (!done) return Unexpected(done.error());
-    return {};
-  }
-
   /// Tells the parent how this rank ended.
   void finish(const Result<std::vector<std::byte>>& result) {
     const Deadline deadline = Deadline::after_ns(deadline_ns_ + kSlackNs);
@@ -75,7 +64,7 @@ class LocalWorld final : public World {
   }
 
  private:
-  Result<Blobs> exchange(Call call, std::span<const std::byte> mine) {
+  Result<Blobs> exchange(Call call, std::span<const std::byte> mine) override {
     if (failure_) return Unexpected(*failure_);
     const Deadline deadline = Deadline::after_ns(deadline_ns_ + kSlackNs);
     Result<Blobs> blobs =
@@ -159,16 +148,6 @@ Status prepare(int rank, pid_t parent) {
   return {};
 }
 
-Result<std::vector<std::byte>> guarded(const ProcessFunction& rank_main, World& world) {
-  try {
-    return rank_main(world);
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kOutOfMemory, ErrorScope::kFatal, "out of memory");
-  } catch (const std::exception& thrown) {
-    return fail(ErrorCode::kInternal, ErrorScope::kFatal, "exception: {}", thrown.what());
-  }
-}
-
 }  // namespace
 
 void run_local_rank(int rank,
@@ -182,7 +161,7 @@ void run_local_rank(int rank,
     LocalWorld world(rank, options.ranks, std::move(hub), options.deadline_ns);
     if (ready && options.on_start) ready = options.on_start(rank);
     const Result<std::vector<std::byte>> result =
-        ready ? guarded(rank_main, world) : Unexpected(std::move(ready).error());
+        ready ? run_guarded(rank_main, world) : Unexpected(std::move(ready).error());
     exit_status = result ? 0 : 1;
     std::fflush(nullptr);
     world.finish(result);

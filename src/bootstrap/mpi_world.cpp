@@ -134,27 +134,16 @@ MpiWorld::~MpiWorld() {
   if (impl_->initialised) MPI_Finalize();
 }
 
-Result<Blobs> MpiWorld::all_gather(std::span<const std::byte> mine) {
-  return exchange(static_cast<int>(Call::kAllGather), mine);
-}
-
-Status MpiWorld::barrier() {
-  const Result<Blobs> done = exchange(static_cast<int>(Call::kBarrier), {});
-  if (!done) return Unexpected(done.error());
-  return {};
-}
-
 void MpiWorld::abort(int exit_status) {
   MPI_Abort(MPI_COMM_WORLD, exit_status);
   std::abort();  // MPI_Abort does not return.
 }
 
-Result<Blobs> MpiWorld::exchange(int call, std::span<const std::byte> mine) {
+Result<Blobs> MpiWorld::exchange(Call call, std::span<const std::byte> mine) {
   if (impl_->failure) return Unexpected(*impl_->failure);
-  const Call made = static_cast<Call>(call);
   Result<Blobs> blobs =
-      padded_gather(rank(), size(), made, mine, [this, made](auto part, auto all) {
-        return impl_->gather(made, part, all);
+      padded_gather(rank(), size(), call, mine, [this, call](auto part, auto all) {
+        return impl_->gather(call, part, all);
       });
   if (!blobs) impl_->failure = blobs.error();
   return blobs;

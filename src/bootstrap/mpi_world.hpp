@@ -33,8 +33,6 @@ class MpiWorld final : public World {
   ~MpiWorld() override;
 
   const char* kind() const override { return "mpi"; }
-  Result<Blobs> all_gather(std::span<const std::byte> mine) override;
-  Status barrier() override;
 
   /// Ends all ranks of the job; the launcher reports `exit_status`.
   [[noreturn]] void abort(int exit_status);
@@ -42,7 +40,7 @@ class MpiWorld final : public World {
  private:
   struct Impl;
   MpiWorld(int rank, int size, std::unique_ptr<Impl> impl);
-  Result<Blobs> exchange(int call, std::span<const std::byte> mine);
+  Result<Blobs> exchange(Call call, std::span<const std::byte> mine) override;
 
   std::unique_ptr<Impl> impl_;
 };

@@ -9,12 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "bootstrap/world.hpp"
 #include "shunt/error.hpp"
 
 namespace shunt::bootstrap {
-
-/// The collective calls of a World. Sent between ranks: never renumber.
-enum class Call : std::uint8_t { kBarrier = 1, kAllGather = 2 };
 
 [[nodiscard]] const char* to_string(Call call);
 

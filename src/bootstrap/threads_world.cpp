@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
-#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/mutex.hpp"
+#include "bootstrap/rank_main.hpp"
 #include "bootstrap/rounds.hpp"
 
 namespace shunt::bootstrap {
@@ -83,29 +82,13 @@ class ThreadsWorld final : public World {
   const char* kind() const override { return "threads"; }
   bool one_process() const override { return true; }
 
-  Result<Blobs> all_gather(std::span<const std::byte> mine) override {
-    return hub_.exchange(rank(), Call::kAllGather, mine);
-  }
-
-  Status barrier() override {
-    const Result<Blobs> done = hub_.exchange(rank(), Call::kBarrier, {});
-    if (!done) return Unexpected(done.error());
-    return {};
-  }
-
  private:
+  Result<Blobs> exchange(Call call, std::span<const std::byte> mine) override {
+    return hub_.exchange(rank(), call, mine);
+  }
+
   Hub& hub_;
 };
-
-Status guarded(const RankFunction& rank_main, World& world) {
-  try {
-    return rank_main(world);
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kOutOfMemory, ErrorScope::kFatal, "out of memory");
-  } catch (const std::exception& thrown) {
-    return fail(ErrorCode::kInternal, ErrorScope::kFatal, "exception: {}", thrown.what());
-  }
-}
 
 }  // namespace
 
@@ -118,7 +101,7 @@ Status run_threads(int ranks, std::uint64_t deadline_ns, const RankFunction& ran
     try {
       threads.emplace_back([rank, ranks, &hub, &rank_main] {
         ThreadsWorld world(rank, ranks, hub);
-        hub.leave(rank, guarded(rank_main, world));
+        hub.leave(rank, run_guarded(rank_main, world));
       });
     } catch (const std::system_error& error) {
       const Status status = system_error(

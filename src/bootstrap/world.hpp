@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ namespace shunt::bootstrap {
 
 /// One blob of bytes per rank, in rank order; sizes may differ.
 using Blobs = std::vector<std::vector<std::byte>>;
+
+/// The collective calls of a World. Sent between ranks: never renumber.
+enum class Call : std::uint8_t { kBarrier = 1, kAllGather = 2 };
 
 /// This rank's view of the world. Set-up and tear-down only: nothing on a data path calls it. Every
 /// call is collective, bounded by the world's deadline, and not thread-safe within a rank.
@@ -34,12 +38,21 @@ class World {
 
   /// Everyone gives a blob and gets all of them. A lost rank is kPeerLost naming it where known;
   /// an expired deadline kTimeout.
-  [[nodiscard]] virtual Result<Blobs> all_gather(std::span<const std::byte> mine) = 0;
+  [[nodiscard]] Result<Blobs> all_gather(std::span<const std::byte> mine) {
+    return exchange(Call::kAllGather, mine);
+  }
   /// Returns once all ranks have entered.
-  [[nodiscard]] virtual Status barrier() = 0;
+  [[nodiscard]] Status barrier() {
+    const Result<Blobs> done = exchange(Call::kBarrier, {});
+    if (!done) return Unexpected(done.error());
+    return {};
+  }
 
  protected:
   World(int rank, int size) : rank_(rank), size_(size) {}
+
+  /// One call, which carries its kind: ranks that make different ones are told so.
+  virtual Result<Blobs> exchange(Call call, std::span<const std::byte> mine) = 0;
 
  private:
   const int rank_;

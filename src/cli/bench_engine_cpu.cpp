@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "cli/bench_engine.hpp"
+#include "cli/bench_output.hpp"
 #include "engine/buffer_state.hpp"
 
 namespace shunt::cli {
@@ -37,21 +38,9 @@ class CpuEngine final : public BenchEngine {
     if (!state) return Unexpected(std::move(state).error());
     buffer_ = std::move(*state);
     output_ = aligned(setup_.input.size());
-    const BufferOptions& o = setup_.options;
-    const auto rows = static_cast<std::size_t>(setup_.capacity);
-    const auto topk = static_cast<std::size_t>(o.topk);
-    auto at = buffer_->allocate(rows * static_cast<std::size_t>(o.hidden) * size_of(o.dtype));
-    auto ids = buffer_->allocate(rows * topk * sizeof(std::int32_t));
-    auto weights = buffer_->allocate(rows * topk * sizeof(float));
-    auto origins = buffer_->allocate(rows * sizeof(RowOrigin));
-    if (!at || !ids || !weights || !origins) {
-      return fail(ErrorCode::kInternal, ErrorScope::kOperation, "the heap was sized too small");
-    }
-    received_ = {*at,
-                 static_cast<std::int32_t*>(*ids),
-                 static_cast<float*>(*weights),
-                 static_cast<RowOrigin*>(*origins),
-                 setup_.capacity};
+    auto output = take_output(*buffer_, setup_.options, setup_.capacity);
+    if (!output) return Unexpected(std::move(output).error());
+    received_ = *output;
     return {};
   }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "base/log.hpp"
+#include "cli/bench_output.hpp"
 #include "engine/cuda/buffer.hpp"
 
 namespace shunt::cli {
@@ -112,20 +113,9 @@ class CudaEngine final : public BenchEngine {
   }
 
   Status take_memory() {
-    const auto rows = static_cast<std::size_t>(setup_.capacity);
-    const auto slots = rows * static_cast<std::size_t>(setup_.options.topk);
-    auto at = buffer_->allocate(rows * row_bytes());
-    auto ids = buffer_->allocate(slots * sizeof(std::int32_t));
-    auto weights = buffer_->allocate(slots * sizeof(float));
-    auto origins = buffer_->allocate(rows * sizeof(RowOrigin));
-    if (!at || !ids || !weights || !origins) {
-      return fail(ErrorCode::kInternal, ErrorScope::kOperation, "the heap was sized too small");
-    }
-    received_ = {*at,
-                 static_cast<std::int32_t*>(*ids),
-                 static_cast<float*>(*weights),
-                 static_cast<RowOrigin*>(*origins),
-                 setup_.capacity};
+    auto output = take_output(*buffer_, setup_.options, setup_.capacity);
+    if (!output) return Unexpected(std::move(output).error());
+    received_ = *output;
     for (DeviceMemory* memory : {&input_, &output_}) {
       auto made = DeviceMemory::create(setup_.input.size());
       if (!made) return Unexpected(std::move(made).error());

@@ -20,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/command.hpp"
+#include "support/report_json.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace shunt {
@@ -31,6 +32,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::Outcome;
+using testing::rows;
 using testing::run_command;
 using ::testing::StartsWith;
 using testing::TemporaryDirectory;
@@ -70,15 +72,6 @@ std::vector<std::string> finding_ids(const json& report) {
   std::vector<std::string> ids;
   for (const json& finding : report.at("findings")) ids.push_back(finding.at("id"));
   return ids;
-}
-
-const json& rows(const json& report, const std::string& table) {
-  static const json none = json::array();
-  for (const json& one : report.at("tables")) {
-    if (one.at("id") == table) return one.at("rows");
-  }
-  ADD_FAILURE() << "no table " << table;
-  return none;
 }
 
 TEST_F(Bench, RefusesWhatIsNotAllowedInOneLine) {

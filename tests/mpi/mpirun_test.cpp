@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/command.hpp"
+#include "support/report_json.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace shunt {
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::HasSubstr;
 using testing::Outcome;
+using testing::rows;
 using testing::run_command;
 using testing::TemporaryDirectory;
 
@@ -85,15 +87,6 @@ class Mpirun : public ::testing::TestWithParam<Mpi> {
 
   TemporaryDirectory scratch_;
 };
-
-const json& rows(const json& report, const std::string& table) {
-  static const json none = json::array();
-  for (const json& one : report.at("tables")) {
-    if (one.at("id") == table) return one.at("rows");
-  }
-  ADD_FAILURE() << "no table " << table;
-  return none;
-}
 
 TEST_P(Mpirun, EightRanksOfTwoNodesDeliverWhatTheReferenceSays) {
   const Outcome outcome = bench(8, "--ranks-per-node 4 --tokens 65 --iters 2 --check --json");

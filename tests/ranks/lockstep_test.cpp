@@ -6,15 +6,17 @@
 
 #include "support/lockstep_exec.hpp"
 #include "support/mock_world.hpp"
+#include "support/world_sweep.hpp"
 
 namespace shunt {
 namespace {
 
-using testing::random_ids;
+using testing::expect_every_element_right;
 using testing::RankRun;
 using testing::Rules;
 using testing::run_rounds;
 using testing::run_world;
+using testing::Sweep;
 using testing::two_by_two;
 using testing::WorldCase;
 
@@ -33,30 +35,20 @@ class Lockstep : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(Lockstep, EveryElementIsRight) {
   const Shape shape = GetParam();
-  std::uint64_t seed = 1;
-  for (const int topk : {1, 5}) {
-    for (const std::vector<std::int64_t>& tokens :
-         {std::vector<std::int64_t>{0}, {9, 16, 17}, {21, 0, 1, 8}}) {
-      for (const double dropped : {0.0, 0.4}) {
-        WorldCase c;
-        c.world = shape.nodes * shape.ranks_per_node;
-        c.ranks_per_node = shape.ranks_per_node;
-        c.experts = c.world * 2;
-        c.topk = topk;
-        c.hidden = 40;
-        c.ids = random_ids(c, tokens, dropped, ++seed);
-        Rules rules = in_lockstep(shape.warps, shape.lanes);
-        rules.in_window = seed % 2 == 0;
-        rules.tune = [&](BufferOptions& o) {
-          o.chunk_tokens = static_cast<int>(2 + seed % 5);
-          o.credits = static_cast<int>(1 + seed % 3);
-        };
-        const Status status = run_rounds(c, rules);
-        ASSERT_TRUE(status) << status.error().to_string() << " topk " << topk << " tokens "
-                            << tokens[0] << " dropped " << dropped;
-      }
-    }
-  }
+  Sweep sweep{shape.nodes, shape.ranks_per_node};
+  sweep.experts_per_rank = 2;
+  sweep.hidden = 40;
+  sweep.topk = {1, 5};
+  sweep.tokens = {{0}, {9, 16, 17}, {21, 0, 1, 8}};
+  expect_every_element_right(sweep, [shape](std::uint64_t seed) {
+    Rules rules = in_lockstep(shape.warps, shape.lanes);
+    rules.in_window = seed % 2 == 0;
+    rules.tune = [seed](BufferOptions& o) {
+      o.chunk_tokens = static_cast<int>(2 + seed % 5);
+      o.credits = static_cast<int>(1 + seed % 3);
+    };
+    return rules;
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(All,

@@ -10,16 +10,19 @@
 #include <gtest/gtest.h>
 
 #include "support/mock_world.hpp"
+#include "support/world_sweep.hpp"
 
 namespace shunt {
 namespace {
 
+using testing::expect_every_element_right;
 using testing::kDeadline_ns;
 using testing::random_ids;
 using testing::RankRun;
 using testing::Rules;
 using testing::run_rounds;
 using testing::run_world;
+using testing::Sweep;
 using testing::two_by_two;
 using testing::WorldCase;
 
@@ -29,31 +32,20 @@ struct Shape {
 class Worlds : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(Worlds, EveryElementIsRight) {
-  const Shape shape = GetParam();
-  std::uint64_t seed = 1;
-  for (const int topk : {1, 3, 16}) {
-    for (const std::vector<std::int64_t>& tokens :
-         {std::vector<std::int64_t>{0}, {63, 64, 65}, {100, 0, 1, 64}}) {
-      for (const double dropped : {0.0, 0.4}) {
-        WorldCase c;
-        c.world = shape.nodes * shape.ranks_per_node;
-        c.ranks_per_node = shape.ranks_per_node;
-        c.experts = c.world * 3;
-        c.topk = topk;
-        c.hidden = 24;
-        c.ids = random_ids(c, tokens, dropped, ++seed);
-        Rules setup;
-        setup.in_window = seed % 2 == 0;
-        setup.tune = [&](BufferOptions& o) {
-          o.chunk_tokens = static_cast<int>(seed % 3 == 0 ? 64 : 1 + seed % 9);
-          o.credits = static_cast<int>(1 + seed % 4);
-        };
-        const Status status = run_rounds(c, setup);
-        ASSERT_TRUE(status) << status.error().to_string() << " topk " << topk << " tokens "
-                            << tokens[0] << " dropped " << dropped;
-      }
-    }
-  }
+  Sweep sweep{GetParam().nodes, GetParam().ranks_per_node};
+  sweep.experts_per_rank = 3;
+  sweep.hidden = 24;
+  sweep.topk = {1, 3, 16};
+  sweep.tokens = {{0}, {63, 64, 65}, {100, 0, 1, 64}};
+  expect_every_element_right(sweep, [](std::uint64_t seed) {
+    Rules rules;
+    rules.in_window = seed % 2 == 0;
+    rules.tune = [seed](BufferOptions& o) {
+      o.chunk_tokens = static_cast<int>(seed % 3 == 0 ? 64 : 1 + seed % 9);
+      o.credits = static_cast<int>(1 + seed % 4);
+    };
+    return rules;
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(All,

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -63,6 +64,19 @@ inline bool poll_until(std::vector<Rank>& ranks,
     }
   }
   return true;
+}
+
+/// Waits far longer than any test's patience: only the wake-up can end them.
+inline void expect_wake_to_end_waits(Fabric& fabric) {
+  constexpr std::uint64_t kForEverNs = 600'000'000'000;
+  std::thread waker([&] { fabric.wake(); });
+  fabric.wait(kForEverNs);
+  waker.join();
+  // Given before the wait, and not used up by a poll() in between.
+  fabric.wake();
+  Event event;
+  EXPECT_EQ(fabric.poll({&event, 1}), 0U);
+  fabric.wait(kForEverNs);
 }
 
 }  // namespace shunt::fabric::test

@@ -3,9 +3,6 @@
 //
 // The budget of the hot path: once connected, neither posting nor polling allocates.
 #include <array>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,23 +10,7 @@
 #include "fabric/libfabric_fabric.hpp"
 #include "fabric/mock_fabric.hpp"
 #include "fabric_rig.hpp"
-
-namespace {
-std::atomic<std::uint64_t> allocations{0};
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::malloc(bytes == 0 ? 1 : bytes);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+#include "support/allocations.hpp"
 
 namespace shunt::fabric {
 namespace {
@@ -40,14 +21,14 @@ std::int64_t count_allocations(std::vector<test::Rank>& ranks, std::uint64_t put
   std::array<Event, 16> events;
   std::array<std::uint64_t, 2> seen{};
   std::uint64_t posted = 0;
-  const std::uint64_t before = allocations.load();
+  const std::uint64_t before = testing::allocations();
   while (seen[0] < puts || seen[1] < puts) {
     if (deadline.expired()) return -1;
     const Put put{.context = posted, .bytes = 64, .peer = 1};
     if (posted < puts) posted += ranks[0].fabric->post({&put, 1});
     for (std::size_t rank = 0; rank < 2; ++rank) seen[rank] += ranks[rank].fabric->poll(events);
   }
-  return static_cast<std::int64_t>(allocations.load() - before);
+  return static_cast<std::int64_t>(testing::allocations() - before);
 }
 
 TEST(HotPath, MockDoesNotAllocate) {
@@ -74,10 +55,10 @@ TEST(HotPath, LibfabricDoesNotAllocate) {
 }
 
 TEST(HotPath, TheCounterCounts) {
-  const std::uint64_t before = allocations.load();
+  const std::uint64_t before = testing::allocations();
   std::vector<int> something(10);
   something.resize(1000);
-  EXPECT_GT(allocations.load(), before);
+  EXPECT_GT(testing::allocations(), before);
 }
 
 }  // namespace

@@ -151,18 +151,10 @@ TEST(MockFabric, LeavesWhileOthersPut) {
   }
 }
 
-// The wait is far longer than the test's patience: only the wake-up can end it.
 TEST(MockFabric, WakeEndsAWaitAndTheNextOne) {
   MockNetwork network(2);
   auto ranks = make_ranks(network, 8);
-  std::thread waker([&] { ranks[0].fabric->wake(); });
-  ranks[0].fabric->wait(600'000'000'000);
-  waker.join();
-  // Given before the wait, and not used up by a poll() in between.
-  ranks[0].fabric->wake();
-  Event event;
-  EXPECT_EQ(ranks[0].fabric->poll({&event, 1}), 0U);
-  ranks[0].fabric->wait(600'000'000'000);
+  test::expect_wake_to_end_waits(*ranks[0].fabric);
 }
 
 TEST(MockFabric, AnArrivalEndsAWait) {

@@ -10,16 +10,12 @@
 #include <gtest/gtest.h>
 
 #include "support/markup.hpp"
-#include "support/synthetic_run.hpp"
+#include "support/timelines.hpp"
 
 namespace shunt::report {
 namespace {
 
-analysis::Timeline timeline_of(const test::SyntheticRun& run) {
-  analysis::TimelineBuilder builder(run.summary().run, run.measure().timeline_ops);
-  run.play(builder);
-  return builder.finish();
-}
+using test::timeline_of;
 
 std::string contents(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
