@@ -60,7 +60,9 @@ enum class Span {
 
 /// One printed measurement of one operation.
 struct Sample {
-  std::string format;  ///< Reader and generation: "deepep-internode", "hybridep", "mori" …
+  /// Reader and generation: "deepep-internode", "hybridep", "mori" …; "published" for figures of
+  /// somebody else's run that were pasted to compare with.
+  std::string format;
   Operation operation = Operation::kUnknown;
   std::string variant;  ///< "", "permute", "fused permute", "cached", "expanded", "32 blocks" …
   Path path = Path::kUnknown;

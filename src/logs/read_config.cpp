@@ -104,6 +104,8 @@ bool looks_like_command(std::string_view text) {
                                                            "sbatch",
                                                            "torch.distributed",
                                                            ".py --"};
+  // A row of a table names tools, it does not run them.
+  if (text.front() == '|') return false;
   return std::ranges::any_of(kWords, [&](std::string_view w) { return contains_ci(text, w); });
 }
 

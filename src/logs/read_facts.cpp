@@ -3,6 +3,7 @@
 //
 // Bare facts in sentences: "combine 110 GB/s at EP16", "dispatch: 43 GB/s (RDMA), 1.2 ms", and the
 // spans that a bandwidth guide divides by: "send 120 µs". Reads only lines that no format claimed.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -72,13 +73,29 @@ Path path_of(std::string_view text, const Number& number) {
   return which < 4 ? Path::kNvl : Path::kUnknown;
 }
 
+/// "beyond the hardware bandwidth (200 GB/s)", "the theoretical 50 GB/s": what a link is rated at.
+bool is_rating(std::string_view text, const Number& number) {
+  const std::string_view all = text.substr(0, number.begin);
+  const std::string_view before = all.size() > 36 ? all.substr(all.size() - 36) : all;
+  static constexpr std::array<std::string_view, 9> kWords{"hardware bandwidth",
+                                                          "hardware limit",
+                                                          "theoretical",
+                                                          "line rate",
+                                                          "line-rate",
+                                                          "rated",
+                                                          "peak bandwidth of",
+                                                          "upper limit",
+                                                          "maximum bandwidth of"};
+  return std::ranges::any_of(kWords, [&](std::string_view w) { return contains_ci(before, w); });
+}
+
 void read_rates(const Document& document, std::size_t i, Sink& sink) {
   const std::string_view text = document.lines[i].text;
   static constexpr std::array<std::string_view, 2> kWords{"dispatch", "combine"};
   for (const Number& number : all_numbers(text)) {
     const std::string_view unit = unit_behind(text, number);
     const bool bytes = unit.substr(0, 4) == "GB/s" || unit.substr(0, 4) == "GBps";
-    if (!bytes || number.value <= 0) continue;
+    if (!bytes || number.value <= 0 || is_rating(text, number)) continue;
     const std::size_t which = nearest_before(text, number.begin, kWords);
     if (which == kWords.size()) continue;
     Sample sample;

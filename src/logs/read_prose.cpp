@@ -115,17 +115,37 @@ void read_counts(std::string_view text, std::size_t line, Sink& sink) {
       break;
     }
   }
-  if (contains_ci(text, "single node") || contains_ci(text, "single-node")) {
+  for (const std::string_view word : {"single node",
+                                      "single-node",
+                                      "single server",
+                                      "single machine",
+                                      "single host",
+                                      "one server",
+                                      "one machine"}) {
+    if (find_word_ci(text, word) == kNone) continue;
     sink.config(line, "nodes", "1", Origin::kProse);
+    break;
   }
   if (contains_ci(text, "dual node") || contains_ci(text, "dual-node")) {
     sink.config(line, "nodes", "2", Origin::kProse);
   }
-  for (const std::string_view word : {"NICs", "HCAs", "RNICs"}) {
+  for (const std::string_view word : {"NICs",
+                                      "HCAs",
+                                      "RNICs",
+                                      "IB cards",
+                                      "IB NICs",
+                                      "RDMA NICs",
+                                      "network cards",
+                                      "IB network cards",
+                                      "IB per node",
+                                      "IB per server",
+                                      "NIC per node",
+                                      "HCA per node"}) {
     const std::size_t at = find_word_ci(text, word);
     if (at == kNone) continue;
     if (const auto count = count_before(text, at); count && *count <= 32) {
       sink.config(line, "nics_per_node", fmt::format("{}", *count), Origin::kProse);
+      break;
     }
   }
   for (const std::string_view word : {"GPUs", "ranks"}) {
@@ -219,6 +239,8 @@ void read_ceiling(std::string_view text, std::size_t line, Sink& sink) {
       const bool bytes = unit.substr(0, 4) == "GB/s" || unit.substr(0, 4) == "GBps";
       const bool bits = unit.substr(0, 4) == "Gb/s" || unit.substr(0, 4) == "Gbps";
       if (!(bytes || bits) || number.value <= 0) continue;
+      // "85 % of the line rate (341/400 Gb/s)": the rating itself, which nobody measured.
+      if (bits && word == "line rate" && is_port_rate(number.value)) continue;
       const double gbs = bytes ? number.value : number.value / 8;
       sink.config(line, "ceiling", fmt::format("{:g}", gbs), Origin::kProse);
       return;

@@ -33,8 +33,31 @@ std::string title_above(const Document& document, std::size_t first, std::size_t
   return {};
 }
 
+/// A table of a README beside lines of a benchmark: what was published, to compare with.
+bool is_published(const Document& document, const Table& table, Sink& sink) {
+  const bool measured = std::ranges::any_of(sink.evidence().samples, [&](const Sample& sample) {
+    return sample.source.file == sink.file() && sample.format != "table" &&
+           sample.format != "published";
+  });
+  if (!measured) return false;
+  if (std::ranges::any_of(table.head(), [](const std::string& head) {
+        return contains_ci(head, "Bottleneck bandwidth");
+      })) {
+    return true;
+  }
+  const std::size_t first = table.rows.front().line;
+  for (std::size_t i = first > 3 ? first - 3 : 0; i < first; ++i) {
+    const std::string_view text = document.lines[i].text;
+    for (const std::string_view word : {"readme", "published", "official"}) {
+      if (contains_ci(text, word)) return true;
+    }
+  }
+  return false;
+}
+
 void read_table(const Document& document, Table table, Sink& sink) {
   const std::size_t first = table.rows.front().line;
+  table.published = is_published(document, table, sink);
   for (std::size_t i = first > 8 ? first - 8 : 0; i < first; ++i) {
     table.low_latency = table.low_latency || contains_ci(document.lines[i].text, "low-latency") ||
                         contains_ci(document.lines[i].text, "low latency");
@@ -59,7 +82,7 @@ void read_tables(const Document& document, Sink& sink) {
       std::size_t title_line = rows.front().line;
       std::string title = title_above(document, rows.front().line, title_line);
       const std::size_t first = rows.front().line;
-      read_table(document, {std::move(rows), std::move(title), {}, false}, sink);
+      read_table(document, {std::move(rows), std::move(title), {}}, sink);
       if (sink.claimed(first)) sink.claim_title(title_line);
     }
     rows.clear();

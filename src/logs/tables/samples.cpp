@@ -78,7 +78,7 @@ class Samples {
     read_values(cell, column, rate, time, error);
     if (!rate && !time) return;
     Sample sample;
-    sample.format = "table";
+    sample.format = table_.published ? "published" : "table";
     sample.operation = operation;
     sample.variant = variant_of(label);
     sample.span = contains_ci(label + head, "kernel") ? Span::kKernel : Span::kApi;

@@ -24,6 +24,7 @@ struct Table {
   std::string title;
   std::vector<Column> columns;  ///< By the first row.
   bool low_latency = false;     ///< The text just above speaks of low-latency kernels.
+  bool published = false;       ///< Somebody else's figures, pasted to compare with.
 
   [[nodiscard]] const std::vector<std::string>& head() const { return rows.front().cells; }
 };

@@ -289,6 +289,48 @@ bool gap_between_kernels(const Situation& s, const LowLatency& ll, Findings& fin
   return true;
 }
 
+/// One phase far below the other's rate while both together make up the pair: time that is not
+/// bytes sits in that phase, on every rank alike.
+bool uneven_phases(const Situation& s, const LowLatency& ll, Findings& findings) {
+  if (!ll.has_phases() || ll.pair_us <= 0 || ll.dispatch_bytes <= 0 || ll.combine_bytes <= 0) {
+    return false;
+  }
+  const double dispatch = ll.dispatch_bytes / ll.dispatch_us / 1e3;
+  const double combine = ll.combine_bytes / ll.combine_us / 1e3;
+  const bool late = dispatch < combine;
+  const double slow_us = late ? ll.dispatch_us : ll.combine_us;
+  const double needed =
+      (late ? ll.dispatch_bytes : ll.combine_bytes) / (late ? combine : dispatch) / 1e3;
+  if (std::max(dispatch, combine) / std::min(dispatch, combine) < 2.5 ||
+      slow_us - needed < 0.25 * ll.pair_us) {
+    return false;
+  }
+  Finding finding = Build(
+      "receiver-waits", Severity::kWarning, Confidence::kMedium, late ? "dispatch" : "combine");
+  finding.sentence = fmt::format(
+      "{} takes {:.0f} µs for {:.2f} MB ({}), {} moves {:.2f} MB in {:.0f} µs ({}): at that rate "
+      "it "
+      "would take {:.0f} µs, so about {:.0f} µs of it are not bytes: a wait for a late peer or one "
+      "with more tokens, or a fixed cost.",
+      late ? "Dispatch" : "Combine",
+      slow_us,
+      (late ? ll.dispatch_bytes : ll.combine_bytes) / 1e6,
+      gbs(std::min(dispatch, combine)),
+      late ? "combine" : "dispatch",
+      (late ? ll.combine_bytes : ll.dispatch_bytes) / 1e6,
+      late ? ll.combine_us : ll.dispatch_us,
+      gbs(std::max(dispatch, combine)),
+      needed,
+      slow_us - needed);
+  add_low_latency_bytes(s, ll, finding);
+  finding.derivation = "bytes of the slow phase / rate of the fast one, over the same links";
+  finding.action =
+      "Give every rank the same number of tokens, or profile all ranks and see which enters last.";
+  finding.confirm = "the lines of all ranks, and a barrier before the timed phase";
+  findings.push_back(std::move(finding));
+  return true;
+}
+
 void stalls(const Situation& s, const LowLatency& ll, Findings& findings) {
   int hit = 0;
   int seen = 0;
@@ -357,9 +399,14 @@ void judge_low_latency(const Situation& s, Findings& findings) {
     if (!explained) explained = waiting_in_halves(s, *ll, findings);
     if (!explained) explained = waiting_in_phases(s, *ll, findings);
     if (!explained) explained = gap_between_kernels(s, *ll, findings);
+    if (!explained) explained = uneven_phases(s, *ll, findings);
     slow_rank(s, *ll, findings);
     stalls(s, *ll, findings);
-    judge_low_latency_wire(s, *ll, explained, findings);
+    // Throughput kernels in the same paste load the link; what latency kernels leave unused is a
+    // side remark.
+    const bool throughput =
+        std::ranges::any_of(s.ops_of(file), [](const Op* op) { return op->wire.has_value(); });
+    judge_low_latency_wire(s, *ll, explained || throughput, findings);
   }
 }
 

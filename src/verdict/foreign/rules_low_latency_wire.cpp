@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "logs/ratings.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/low_latency.hpp"
 #include "verdict/foreign/rules_list.hpp"
@@ -50,6 +51,56 @@ void phases_only(const Situation& s, const LowLatency& ll, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
+/// One node: what the scale-up links carried, and whether the ranks use them at all.
+bool one_node(const Situation& s, const LowLatency& ll, Findings& findings) {
+  if (!ll.nodes || *ll.nodes != 1 || ll.pair_us <= 0) return false;
+  const Shape& shape = s.shapes[static_cast<std::size_t>(ll.file)];
+  const double rate = ll.pair_bytes / ll.pair_us / 1e3;
+  const double link = rate * (ll.per_node - 1) / ll.per_node;
+  const auto* gpu = s.evidence.find("gpu", ll.file);
+  const logs::Rated* rated =
+      gpu == nullptr ? nullptr : logs::find_rating(logs::RatedPart::kGpu, gpu->value);
+  const double nvlink = rated == nullptr ? 0 : rated->gbs;
+  Finding finding = Build("unrated", Severity::kInfo, Confidence::kMedium, "one node");
+  finding.sentence = fmt::format(
+      "One node, so nothing leaves it: the printed {} counts every selection, own ones included; "
+      "between the GPUs go {} each{}.",
+      gbs(rate),
+      gbs(link),
+      nvlink > 0
+          ? fmt::format(", {} of {} ({} one way)", percent(link / nvlink), rated->name, gbs(nvlink))
+          : "");
+  finding.derivation =
+      fmt::format("(W − 1) / W of uniform selections with W = {:g} ranks", ll.per_node);
+  if (shape.nodes) finding.evidence.push_back({"nodes", "1", shape.nodes->from});
+  // Both phases at one rate, whatever their bytes, is a link's rate; which one, only the rate says.
+  const double dispatch = ll.has_phases() ? ll.dispatch_bytes / ll.dispatch_us / 1e3 : 0;
+  const double combine = ll.has_phases() ? ll.combine_bytes / ll.combine_us / 1e3 : 0;
+  const bool flat =
+      ll.has_phases() && std::max(dispatch, combine) < 1.06 * std::min(dispatch, combine);
+  for (const double limit : {25.0, 50.0}) {
+    if (!flat || rate < 0.85 * limit || rate > 1.03 * limit || link > 0.25 * nvlink) continue;
+    finding.id = "pcie-bound";
+    finding.severity = Severity::kWarning;
+    finding.sentence = fmt::format(
+        "The ranks of this node do not seem to use NVLink: dispatch ({}) and combine ({}) run at "
+        "one rate whatever their bytes, {} of {}, and it is what a {:.0f} Gb/s NIC or a PCIe Gen{} "
+        "x16 slot carries. Low-latency kernels of older versions reach node peers through the NIC.",
+        gbs(dispatch),
+        gbs(combine),
+        percent(link / nvlink),
+        rated->name,
+        limit * 8,
+        limit < 30 ? 4 : 5);
+    finding.action = "A version with NVLink in low-latency mode, and allow_nvlink on.";
+    finding.confirm = "port_xmit_data of the NICs, or nvidia-smi nvlink -gt d, during the run";
+    break;
+  }
+  add_low_latency_bytes(s, ll, finding);
+  findings.push_back(std::move(finding));
+  return true;
+}
+
 }  // namespace
 
 void judge_low_latency_wire(const Situation& s,
@@ -58,6 +109,7 @@ void judge_low_latency_wire(const Situation& s,
                             Findings& findings) {
   if (!ll.nodes || *ll.nodes < 2) {
     if (ll.pair_us <= 0 && !ll.has_phases()) return;
+    if (one_node(s, ll, findings)) return;
     const double rate = ll.pair_us > 0
                             ? ll.pair_bytes / ll.pair_us / 1e3
                             : (ll.dispatch_bytes + ll.combine_bytes) / ll.phase_sum() / 1e3;

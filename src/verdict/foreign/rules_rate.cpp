@@ -122,6 +122,25 @@ void add_nodes(const std::vector<const Op*>& ops, Finding& finding) {
   }
 }
 
+/// Published figures in the same paste are no measurement of this run.
+void add_published(const Situation& s, int file, Finding& finding) {
+  std::string text;
+  const logs::Sample* first = nullptr;
+  for (const logs::Sample& sample : s.evidence.samples) {
+    if (sample.source.file != file || sample.format != "published" || !sample.rate_gbs) continue;
+    const auto ranks = sample.settings.find("ranks");
+    text += fmt::format("{}{}{} {}",
+                        text.empty() ? "" : ", ",
+                        logs::to_string(sample.operation),
+                        ranks == sample.settings.end() ? "" : fmt::format(" EP{:g}", ranks->second),
+                        gbs(*sample.rate_gbs));
+    if (first == nullptr) first = &sample;
+  }
+  if (first == nullptr) return;
+  finding.evidence.push_back(
+      {"published figures in the paste, not of this run", text, place(s, first->source)});
+}
+
 /// What more blocks, or half the bytes, changed: tells SM-bound and fixed cost from the link.
 void add_comparisons(const std::vector<const Op*>& ops, Finding& finding) {
   for (const Op* a : ops) {
@@ -271,6 +290,7 @@ void judge_file(const Situation& s, int file, Findings& findings) {
   add_comparisons(ops, finding);
   add_bytes(shape, ops, finding);
   add_nodes(ops, finding);
+  add_published(s, file, finding);
   if (rating.known())
     finding.evidence.push_back({"NIC rate per GPU", gbs(rating.gbs), rating.from});
   if (const auto bound = sharing_bound(shape, rating, wire); !bound.empty() && id == "underused") {

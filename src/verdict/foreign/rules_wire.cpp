@@ -317,6 +317,7 @@ void uneven_runs(const Situation& s, Findings& findings) {
 void judge_links(const Situation& s, Findings& findings) {
   uneven_runs(s, findings);
   for (const Sweep& sweep : s.evidence.sweeps) {
+    if (sweep.format != "perftest") judge_inversion(s, sweep, findings);
     if (sweep.path != Path::kWire) continue;
     link_verdict(s, sweep, findings);
     if (sweep.format == "perftest") perftest_rows(s, sweep, findings);

@@ -123,7 +123,7 @@ std::vector<Op> collect_ops(const logs::Evidence& evidence) {
   std::vector<const Sample*> heads;
   const Winners winners = winners_of(evidence.samples);
   for (const Sample& sample : evidence.samples) {
-    if (!sample.rate_gbs) continue;
+    if (!sample.rate_gbs || sample.format == "published") continue;
     // Rows of a sweep that never names its operation still say what the best row reached.
     const bool unnamed = sample.operation == Operation::kUnknown &&
                          (sample.path == Path::kRdma || sample.path == Path::kNvl);

@@ -95,4 +95,46 @@ void judge_cliff(const Situation& s, const Sweep& sweep, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
+void judge_inversion(const Situation& s, const Sweep& sweep, Findings& findings) {
+  const SweepRow* slow = nullptr;
+  const SweepRow* larger = nullptr;
+  double worst = 2;
+  for (std::size_t i = 1; i < sweep.rows.size(); ++i) {
+    const SweepRow& a = sweep.rows[i - 1];
+    const SweepRow& b = sweep.rows[i];
+    const auto before = a.time_us ? a.time_us : a.latency_us;
+    const auto after = b.time_us ? b.time_us : b.latency_us;
+    // The first rows of a sweep warm up, and rows of a few bytes are noise.
+    if (!before || !after || *after <= 0 || b.size_bytes <= a.size_bytes || i < 2 ||
+        a.size_bytes < 1024) {
+      continue;
+    }
+    if (*before / *after <= worst) continue;
+    worst = *before / *after;
+    slow = &a;
+    larger = &b;
+  }
+  if (slow == nullptr) return;
+  const double slow_us = slow->time_us ? *slow->time_us : *slow->latency_us;
+  const double larger_us = larger->time_us ? *larger->time_us : *larger->latency_us;
+  findings.push_back(
+      Build("size-cliff",
+            Severity::kWarning,
+            Confidence::kMedium,
+            fmt::format("{}, at {}", title(s, sweep), size(slow->size_bytes)))
+          .say(fmt::format(
+              "{} takes {:.1f} µs, {} only {:.1f} µs ({:.1f} × less for more bytes): at the "
+              "smaller size another algorithm or path is taken, or an iteration stopped there.",
+              size(slow->size_bytes),
+              slow_us,
+              size(larger->size_bytes),
+              larger_us,
+              worst))
+          .because("more bytes over the same path cannot take less time")
+          .fact("slow row", slow->source.text, place(s, slow->source))
+          .fact("larger row", larger->source.text, place(s, larger->source))
+          .act("Repeat the sweep; where it stays, fix the algorithm or its switching size.")
+          .confirm("the minimum and maximum of the slow row's iterations"));
+}
+
 }  // namespace shunt::verdict::foreign

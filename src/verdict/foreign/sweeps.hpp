@@ -21,5 +21,7 @@ namespace shunt::verdict::foreign {
 
 /// size-cliff: the rate falls to less than a half from one size to the next, and stays there.
 void judge_cliff(const Situation& s, const logs::Sweep& sweep, Findings& findings);
+/// size-cliff: one size takes twice the time of a larger one.
+void judge_inversion(const Situation& s, const logs::Sweep& sweep, Findings& findings);
 
 }  // namespace shunt::verdict::foreign
