@@ -44,6 +44,10 @@ struct Setting {
 constexpr Setting kSettings[] = {
     {"ipv6/conf/all/disable_ipv6", "1"},      // No router or neighbour chatter in the counters.
     {"ipv6/conf/default/disable_ipv6", "1"},  //
+    // Not the machine's own choice: bbr paces itself by its guess of the rate, cubic stops growing
+    // when a queue builds up. Where nothing is lost, as on a fabric, reno sends all that the
+    // peers' windows hold.
+    {"ipv4/tcp_congestion_control", "reno"},
     {"ipv4/tcp_slow_start_after_idle", "0"},  // A pause between operations costs no ramp.
     {"ipv4/tcp_no_metrics_save", "1"},        // A connection does not inherit another's bad luck.
     {"ipv4/tcp_autocorking", "0"},            // Small control messages leave at once.

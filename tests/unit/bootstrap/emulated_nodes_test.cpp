@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -195,6 +196,30 @@ TEST_F(EmulatedNodesTest, NodesSeeOnlyTheirOwnLinks) {
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->status) << outcome->status.error().to_string();
   EXPECT_EQ(interfaces(), outside) << "creating and reading must not move the caller";
+}
+
+std::string congestion_control() {
+  std::ifstream file("/proc/sys/net/ipv4/tcp_congestion_control");
+  std::string name;
+  file >> name;
+  return name;
+}
+
+TEST_F(EmulatedNodesTest, TcpInsideDoesNotDependOnTheMachinesChoice) {
+  const auto nodes = EmulatedNodes::create({.nodes = 2, .rate_bytes_per_s = kGbit}).value();
+  const std::string outside = congestion_control();
+  LaunchOptions options;
+  options.ranks = 2;
+  options.on_start = [&nodes](int rank) { return nodes.enter(rank); };
+  const auto outcome = launch_local(options, [&](World& /*world*/) -> Result<Bytes> {
+    if (const std::string name = congestion_control(); name != "reno") {
+      return usage_error("congestion control is '{}'", name);
+    }
+    return Bytes{};
+  });
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->status) << outcome->status.error().to_string();
+  EXPECT_EQ(congestion_control(), outside);
 }
 
 TEST_F(EmulatedNodesTest, SeveralInstancesLiveSideBySide) {
