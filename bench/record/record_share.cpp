@@ -6,10 +6,13 @@
 //   compared   dispatch and combine with recording and without, in turns on two Buffers that differ
 //              in nothing else; the share added is taken per turn, its median is given with a
 //              bootstrapped 95 % interval
-// Ranks are threads of this process; nodes are joined by libfabric on loopback.
+// Ranks are threads of this process; nodes are joined by libfabric, on loopback or, with --link,
+// over emulated links of a known rate (root): there operations last as long as the link takes, and
+// differ less from one another.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +22,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/units.hpp"
+#include "bootstrap/emulated_nodes.hpp"
 #include "bootstrap/threads_world.hpp"
 #include "engine/buffer_state.hpp"
 #include "record/lane.hpp"
@@ -29,6 +34,7 @@ namespace {
 using shunt::Result;
 using shunt::Status;
 using shunt::Unexpected;
+using shunt::bootstrap::EmulatedNodes;
 
 struct Options {
   int nodes = 1;
@@ -39,6 +45,10 @@ struct Options {
   int experts = 256;
   int rounds = 6;  ///< Each creates both Buffers anew, so that no placement favours one.
   int turns = 30;  ///< Of each round.
+  std::string link;
+  const EmulatedNodes* links = nullptr;  ///< Null: loopback.
+
+  [[nodiscard]] int node_of(int rank) const { return rank / (ranks / nodes); }
 };
 
 /// Begin and end of an operation on every rank: threads share the clock.
@@ -77,6 +87,7 @@ class Side {
     options.topk = o.topk;
     options.hidden = o.hidden;
     options.max_tokens = o.tokens;
+    if (o.links != nullptr) options.bind_address = o.links->address(o.node_of(world.rank()));
     const auto row = static_cast<std::size_t>(o.hidden) * 2;
     options.heap_bytes = static_cast<std::size_t>(capacity) * row + (1U << 20);
     shunt::engine::BufferHooks hooks;
@@ -209,10 +220,11 @@ void print(const Options& o, const Outcome& outcome) {
   const double records =
       static_cast<double>(outcome.records) / static_cast<double>(outcome.on_ns.size());
   const double operation = median(outcome.off_ns);
-  fmt::print("{} node{} x {} ranks, {} tokens a rank, dispatch + combine {:.2f} ms\n",
+  fmt::print("{} node{} x {} ranks{}, {} tokens a rank, dispatch + combine {:.2f} ms\n",
              o.nodes,
              o.nodes == 1 ? "" : "s",
              o.ranks / o.nodes,
+             o.link.empty() ? "" : ", link " + o.link,
              o.tokens,
              operation / 1e6);
   fmt::print(
@@ -231,12 +243,37 @@ void print(const Options& o, const Outcome& outcome) {
       interval.high);
 }
 
+Result<EmulatedNodes> make_links(const Options& o) {
+  auto rate = shunt::parse_rate(o.link);
+  if (!rate) return Unexpected(std::move(rate).error());
+  return EmulatedNodes::create({.nodes = o.nodes, .rate_bytes_per_s = *rate});
+}
+
+/// All rounds of one rank.
+Status run_rank(shunt::bootstrap::World& world,
+                const Options& o,
+                Times& times,
+                Outcome& outcome,
+                std::vector<std::uint64_t>& records) {
+  if (o.links != nullptr) SHUNT_TRY(o.links->enter(o.node_of(world.rank())));
+  for (int round = 0; round < o.rounds; ++round) {
+    SHUNT_TRY(run_round(world, o, round, times, outcome, records));
+  }
+  return {};
+}
+
+int give_up(const std::string& why, int status) {
+  fmt::print(stderr, "bench_record_share: {}\n", why);
+  return status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Options o;
   CLI::App app("What recording adds to dispatch and combine");
-  app.add_option("--nodes", o.nodes, "Joined by libfabric on loopback")->check(CLI::PositiveNumber);
+  app.add_option("--nodes", o.nodes, "Joined by libfabric")->check(CLI::PositiveNumber);
+  app.add_option("--link", o.link, "Rate of the nodes' emulated links, such as 4Gbit (root)");
   app.add_option("--ranks", o.ranks, "Of all nodes")->check(CLI::PositiveNumber);
   app.add_option("--tokens", o.tokens, "Tokens per rank")->check(CLI::PositiveNumber);
   app.add_option("--hidden", o.hidden, "bf16 elements of a row")->check(CLI::PositiveNumber);
@@ -244,24 +281,23 @@ int main(int argc, char** argv) {
   app.add_option("--turns", o.turns, "Turns of each pair")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   if (o.ranks % o.nodes != 0 || o.experts % o.ranks != 0) {
-    fmt::print(
-        stderr, "bench_record_share: {} ranks do not divide into {} nodes\n", o.ranks, o.nodes);
-    return 2;
+    return give_up(fmt::format("{} ranks do not divide into {} nodes", o.ranks, o.nodes), 2);
+  }
+  std::optional<EmulatedNodes> links;
+  if (!o.link.empty()) {
+    auto made = make_links(o);
+    if (!made) return give_up(made.error().to_string(), 2);
+    links.emplace(std::move(*made));
+    o.links = &*links;
   }
   Times times(o.ranks);
   Outcome outcome;
   std::vector<std::uint64_t> records(static_cast<std::size_t>(o.ranks), 0);
   const Status done = shunt::bootstrap::run_threads(
       o.ranks, 60'000'000'000, [&](shunt::bootstrap::World& world) -> Status {
-        for (int round = 0; round < o.rounds; ++round) {
-          SHUNT_TRY(run_round(world, o, round, times, outcome, records));
-        }
-        return {};
+        return run_rank(world, o, times, outcome, records);
       });
-  if (!done) {
-    fmt::print(stderr, "bench_record_share: {}\n", done.error().to_string());
-    return 1;
-  }
+  if (!done) return give_up(done.error().to_string(), 1);
   for (const std::uint64_t count : records) outcome.records += count;
   print(o, outcome);
   return 0;

@@ -31,8 +31,8 @@ constexpr int kSmallestMtu = 576;
 constexpr int kLargestMtu = 65535;
 /// The bucket holds what passes in this time, so that short transfers see the rate as well.
 constexpr double kBurstSeconds = 200e-6;
-/// Time that a full queue takes to drain. Deep enough that TCP is held back by its own limits, not
-/// by drops: the fabrics that this stands for do not drop.
+/// Time that a full queue takes to drain. Deep enough that drops are rare: the fabrics that this
+/// stands for have none.
 constexpr double kQueueSeconds = 20e-3;
 constexpr double kSmallestQueueBytes = 4e6;
 
