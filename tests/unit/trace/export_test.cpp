@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,311 +11,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <protozero/pbf_reader.hpp>
 
 #include "base/random.hpp"
-#include "profile/rank_log.hpp"
-#include "support/temporary_directory.hpp"
-#include "trace/perfetto_fields.hpp"
+#include "export_rig.hpp"
+#include "support/perfetto_view.hpp"
 
 namespace shunt::trace {
 namespace {
 
-using profile::RankLog;
 using profile::RunInfo;
-using profile::RunWriter;
 using record::Phase;
 using record::SpanKind;
+using test::Export;
+using test::run_info;
+using test::span;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::slurp;
-using testing::TemporaryDirectory;
-
-record::Span span(std::uint64_t begin, std::uint64_t end, Phase phase, SpanKind kind) {
-  record::Span s;
-  s.begin_ns = begin;
-  s.end_ns = end;
-  s.phase = phase;
-  s.kind = kind;
-  return s;
-}
-
-/// What a viewer makes of a trace.
-struct Viewed {
-  struct Slice {
-    std::string name;
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-    std::size_t depth = 0;
-    std::map<std::string, std::int64_t> args;
-  };
-  struct Row {
-    std::string name;
-    std::uint64_t parent = 0;
-    std::int32_t order = 0;
-    std::int32_t pid = 0;
-    std::string unit;
-    std::vector<Slice> slices;
-    std::vector<std::pair<std::uint64_t, std::int64_t>> values;
-  };
-  std::map<std::uint64_t, Row> rows;
-  std::map<std::uint64_t, std::uint64_t> flow_starts;  ///< Flow → time.
-  std::map<std::uint64_t, std::uint64_t> flow_ends;
-  std::uint32_t first_flags = 0;
-  std::set<std::uint32_t> other_flags;
-
-  [[nodiscard]] const Row* find(const std::string& process, const std::string& name) const {
-    for (const auto& [id, row] : rows) {
-      std::uint64_t top = id;
-      while (rows.at(top).parent != 0) top = rows.at(top).parent;
-      if (row.name == name && rows.at(top).name == process) return &row;
-    }
-    return nullptr;
-  }
-};
-
-/// Reads with protozero's reader and follows the format's rules for slices: an end closes the
-/// innermost open slice of its track. Fails the test where a viewer would drop something.
-class Viewer {
- public:
-  static Viewed view(const std::string& bytes) {
-    Viewer viewer;
-    protozero::pbf_reader trace(bytes);
-    while (trace.next(field::trace::kPacket)) viewer.packet(trace.get_message());
-    for (auto& [track, open] : viewer.open_) EXPECT_TRUE(open.empty()) << track;
-    return std::move(viewer.viewed_);
-  }
-
- private:
-  void packet(protozero::pbf_reader packet) {
-    std::uint64_t time = 0;
-    std::uint32_t flags = 0;
-    std::vector<protozero::pbf_reader> events;
-    while (packet.next()) {
-      switch (packet.tag()) {
-        case field::packet::kTimestamp:
-          time = packet.get_uint64();
-          break;
-        case field::packet::kSequenceFlags:
-          flags = packet.get_uint32();
-          break;
-        case field::packet::kInternedData:
-          intern(packet.get_message());
-          break;
-        case field::packet::kTrackDescriptor:
-          descriptor(packet.get_message());
-          break;
-        case field::packet::kTrackEvent:
-          events.push_back(packet.get_message());
-          break;
-        default:
-          packet.skip();
-      }
-    }
-    if (std::exchange(first_, false)) {
-      viewed_.first_flags = flags;
-    } else {
-      viewed_.other_flags.insert(flags);
-    }
-    for (const protozero::pbf_reader& event : events) track_event(event, time);
-  }
-
-  void intern(protozero::pbf_reader data) {
-    while (data.next()) {
-      auto& names = data.tag() == field::interned::kEventNames ? names_ : argument_names_;
-      protozero::pbf_reader entry = data.get_message();
-      std::uint64_t id = 0;
-      std::string name;
-      while (entry.next()) {
-        if (entry.tag() == field::interned::kIid) {
-          id = entry.get_uint64();
-        } else {
-          name = entry.get_string();
-        }
-      }
-      EXPECT_TRUE(names.emplace(id, name).second) << "defined twice: " << name;
-    }
-  }
-
-  void descriptor(protozero::pbf_reader descriptor) {
-    std::uint64_t id = 0;
-    Viewed::Row row;
-    while (descriptor.next()) {
-      switch (descriptor.tag()) {
-        case field::descriptor::kUuid:
-          id = descriptor.get_uint64();
-          break;
-        case field::descriptor::kName:
-          row.name = descriptor.get_string();
-          break;
-        case field::descriptor::kParentUuid:
-          row.parent = descriptor.get_uint64();
-          break;
-        case field::descriptor::kSiblingOrderRank:
-          row.order = descriptor.get_int32();
-          break;
-        case field::descriptor::kProcess: {
-          protozero::pbf_reader process = descriptor.get_message();
-          if (process.next(field::process::kPid)) row.pid = process.get_int32();
-          break;
-        }
-        case field::descriptor::kCounter: {
-          protozero::pbf_reader counter = descriptor.get_message();
-          if (counter.next(field::counter::kUnitName)) row.unit = counter.get_string();
-          break;
-        }
-        default:
-          descriptor.skip();
-      }
-    }
-    if (id == 0) return;
-    EXPECT_TRUE(row.parent == 0 || viewed_.rows.count(row.parent) == 1) << row.name;
-    EXPECT_TRUE(viewed_.rows.emplace(id, row).second) << "declared twice: " << row.name;
-  }
-
-  void track_event(protozero::pbf_reader event, std::uint64_t time) {
-    std::int32_t type = 0;
-    std::uint64_t track = 0;
-    std::int64_t value = 0;
-    std::uint64_t starts = 0;
-    std::uint64_t ends = 0;
-    Viewed::Slice slice;
-    slice.begin = slice.end = time;
-    while (event.next()) {
-      switch (event.tag()) {
-        case field::event::kType:
-          type = event.get_int32();
-          break;
-        case field::event::kTrackUuid:
-          track = event.get_uint64();
-          break;
-        case field::event::kNameIid:
-          slice.name = names_.at(event.get_uint64());
-          break;
-        case field::event::kCounterValue:
-          value = event.get_int64();
-          break;
-        case field::event::kFlowIds:
-          starts = event.get_fixed64();
-          break;
-        case field::event::kTerminatingFlowIds:
-          ends = event.get_fixed64();
-          break;
-        case field::event::kDebugAnnotations: {
-          protozero::pbf_reader annotation = event.get_message();
-          ASSERT_TRUE(annotation.next(field::annotation::kNameIid));
-          const std::string name = argument_names_.at(annotation.get_uint64());
-          ASSERT_TRUE(annotation.next(field::annotation::kIntValue));
-          slice.args[name] = annotation.get_int64();
-          break;
-        }
-        default:
-          event.skip();
-      }
-    }
-    ASSERT_EQ(viewed_.rows.count(track), 1U) << "event before its track";
-    if (starts != 0) viewed_.flow_starts[starts] = time;
-    if (ends != 0) viewed_.flow_ends[ends] = time;
-    Viewed::Row& row = viewed_.rows[track];
-    auto& open = open_[track];
-    ASSERT_GE(time, last_time_[track]) << row.name << ": time runs back";
-    last_time_[track] = time;
-    if (type == field::kSliceBegin) {
-      slice.depth = open.size();
-      open.push_back(row.slices.size());
-      row.slices.push_back(slice);
-    } else if (type == field::kSliceEnd) {
-      ASSERT_FALSE(open.empty()) << row.name;
-      row.slices[open.back()].end = time;
-      open.pop_back();
-    } else if (type == field::kInstant) {
-      row.slices.push_back(slice);
-    } else if (type == field::kCounter) {
-      row.values.emplace_back(time, value);
-    }
-  }
-
-  Viewed viewed_;
-  std::map<std::uint64_t, std::string> names_;
-  std::map<std::uint64_t, std::string> argument_names_;
-  std::map<std::uint64_t, std::vector<std::size_t>> open_;
-  std::map<std::uint64_t, std::uint64_t> last_time_;
-  bool first_ = true;
-};
-
-RunInfo run_info(int nodes, int ranks_per_node) {
-  RunInfo run;
-  run.started = "2026-01-02T03:04:05Z";
-  run.tool_version = "test \"quoted\"";
-  run.finished = true;
-  run.shape = {nodes * ranks_per_node, ranks_per_node, nodes};
-  run.config.link_rate_bytes_per_s = 125e6;
-  for (int rank = 0; rank < run.shape.world; ++rank) run.clocks.push_back({rank, 0, 0, 0, 0});
-  return run;
-}
-
-class Export : public ::testing::Test {
- protected:
-  void begin(const RunInfo& run) {
-    run_ = run;
-    auto writer = RunWriter::create(directory(), profile::Existing::kRefuse);
-    ASSERT_TRUE(writer);
-    ASSERT_TRUE(writer->write_info(run));
-  }
-
-  template <typename Fill>
-  void rank(int rank, Fill fill) {
-    auto log = RankLog::create(directory(), rank, run_.shape.world, 0);
-    ASSERT_TRUE(log);
-    record::Recorder recorder(1U << 20);
-    fill(*recorder.add_lane());
-    ASSERT_TRUE(log->finish(recorder));
-  }
-
-  /// One 1000-byte chunk from rank 0 (node 0) to rank 1 (node 1), with a credit wait before it.
-  void write_small() {
-    begin(run_info(2, 1));
-    rank(0, [](record::Lane& lane) {
-      record::Span wait =
-          span(1'000'000, 1'200'001, Phase::kDispatchInterNodeSend, SpanKind::kWait);
-      wait.reason = record::WaitReason::kCredit;
-      wait.block = 2;
-      wait.warp = 1;
-      wait.peer = 1;
-      lane.push(wait);
-      record::Span phase =
-          span(1'000'000, 1'300'000, Phase::kDispatchInterNodeSend, SpanKind::kPhase);
-      phase.block = 2;
-      phase.warp = 1;
-      lane.push(phase);
-      record::Put put;
-      put.enqueued_ns = 1'200'000;
-      put.posted_ns = 1'210'000;
-      put.completed_ns = 1'250'000;
-      put.bytes = 1000;
-      put.peer = 1;
-      put.chunk = 0;
-      put.phase = Phase::kDispatchInterNodeSend;
-      lane.push(put);
-    });
-    rank(1, [](record::Lane& lane) {
-      record::Arrival arrival;
-      arrival.time_ns = 1'240'007;
-      arrival.bytes = 1000;
-      arrival.peer = 0;
-      arrival.chunk = 0;
-      arrival.phase = Phase::kDispatchInterNodeSend;
-      lane.push(arrival);
-    });
-  }
-
-  [[nodiscard]] std::string directory() const { return scratch_.file("run"); }
-  [[nodiscard]] std::string output() const { return scratch_.file("out"); }
-
-  TemporaryDirectory scratch_;
-  RunInfo run_;
-};
+using testing::Viewed;
+using testing::Viewer;
 
 TEST_F(Export, PerfettoShowsPhasesPutsArrivalsAndTheArrow) {
   write_small();
