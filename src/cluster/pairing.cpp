@@ -32,6 +32,13 @@ class Matching {
 
  private:
   bool augment(std::size_t gpu, std::set<std::size_t>& seen) {
+    // A free NIC before one that must be taken from another GPU: equal choices keep their order.
+    for (const std::size_t nic : gpus_[gpu].nearest) {
+      if (owner_.count(nic) == 0 && seen.insert(nic).second) {
+        owner_[nic] = gpu;
+        return true;
+      }
+    }
     for (const std::size_t nic : gpus_[gpu].nearest) {
       if (!seen.insert(nic).second) {
         continue;

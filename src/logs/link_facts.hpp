@@ -25,11 +25,12 @@ struct LinkFact {
   Source source;
   std::string tool;  ///< "ibstat", "iblinkinfo", "nvidia-smi nvlink -s" …
   LinkKind kind = LinkKind::kPort;
-  std::string owner;   ///< "mlx5_0", "GPU 3", "hostC HCA-1".
-  int number = 1;      ///< Port or NVLink number.
-  std::string model;   ///< "MT4129", "NVIDIA H100 PCIe".
-  std::string state;   ///< Lower case: "active", "down", "init", "inactive" …
-  std::string fabric;  ///< "InfiniBand" or "Ethernet".
+  std::string owner;     ///< "mlx5_0", "GPU 3", "hostC HCA-1".
+  int number = 1;        ///< Port or NVLink number.
+  std::string model;     ///< "MT4129", "NVIDIA H100 PCIe".
+  std::string state;     ///< Lower case: "active", "down", "init", "inactive" …
+  std::string physical;  ///< Lower case: "linkup", "polling", "disabled"; empty if not printed.
+  std::string fabric;    ///< "InfiniBand" or "Ethernet".
   std::string netdev;
   std::string peer;
   std::optional<double> gbit_per_s;           ///< One direction, data rate (line coding removed).

@@ -21,7 +21,7 @@ struct Pattern {
 };
 
 /// Specific before general: the first match wins.
-constexpr std::array<Pattern, 67> kPatterns{{
+constexpr std::array<Pattern, 76> kPatterns{{
     {"DeepEP timeout check failed", FailureKind::kTimeout, "deepep-barrier"},
     {"forwarder timeout|RDMA meta", FailureKind::kTimeout, "deepep-forwarder-meta"},
     {"forwarder timeout|RDMA check", FailureKind::kTimeout, "deepep-forwarder-data"},
@@ -49,6 +49,16 @@ constexpr std::array<Pattern, 67> kPatterns{{
     {"cudaHostRegister with IoMemory failed", FailureKind::kFallback, "nvshmem-iomemory"},
     {"CPU fallback path", FailureKind::kFallback, "nvshmem-ibgda-fallback"},
     {"not enumerated as an mlx5 device", FailureKind::kNicSkipped, "nvshmem-not-mlx5"},
+    {"cannot allocate buffer on the specified memory type",
+     FailureKind::kInitFailed,
+     "nvshmem-memory-type"},
+    {"API called before NVSHMEM initialization", FailureKind::kInitFailed, "nvshmem-not-up"},
+    {"API called before nvshmem_init", FailureKind::kInitFailed, "nvshmem-not-up"},
+    {"init2rtr failed", FailureKind::kInitFailed, "modify-qp"},
+    {"rtr2rts failed", FailureKind::kInitFailed, "modify-qp"},
+    {"num_max_nvl_chunked_recv_tokens / num_rdma_ranks", FailureKind::kAssert, "deepep-chunks"},
+    {"Assertion error", FailureKind::kAssert, "assertion"},
+    {"device-side assert", FailureKind::kCrash, "cuda-launch-failure"},
     {"Unable to create ah", FailureKind::kInitFailed, "nvshmem-ah"},
     {"create DCT share err", FailureKind::kInitFailed, "nvshmem-dct"},
     {"init failed for transport", FailureKind::kInitFailed, "nvshmem-transport"},

@@ -227,7 +227,11 @@ class OsuReader {
         if (contains_ci(text, "OSU ")) {
           close();
           title_ = std::string(trim(text.substr(1)));
+          buffers_.clear();
           sink_.recognised("OSU micro-benchmark");
+          sink_.claim(i);
+        } else if (!title_.empty() && contains_ci(text, "Send Buffer on ")) {
+          buffers_ = buffers_of(text);
           sink_.claim(i);
         } else if (!title_.empty() && contains_ci(text, "size")) {
           bandwidth_ = contains_ci(text, "Bandwidth");
@@ -243,6 +247,17 @@ class OsuReader {
   }
 
  private:
+  /// "Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)" → "device → host".
+  static std::string buffers_of(std::string_view text) {
+    const auto side = [&](std::string_view key) {
+      const std::size_t at = find_ci(text, key);
+      const auto words =
+          at == kNone ? std::vector<std::string_view>{} : split_space(text.substr(at + key.size()));
+      return words.empty() ? std::string() : lowered(words.front());
+    };
+    return fmt::format("{} → {}", side("Send Buffer on "), side("Receive Buffer on "));
+  }
+
   void read_row(std::size_t i, std::string_view text) {
     const auto tokens = split_space(text);
     const auto size = whole_number(tokens[0]);
@@ -267,7 +282,8 @@ class OsuReader {
   void close() {
     if (!sweep_.rows.empty()) {
       sweep_.format = "osu";
-      sweep_.title = title_;
+      sweep_.title = buffers_.empty() ? title_ : fmt::format("{}, {}", title_, buffers_);
+      if (!buffers_.empty()) sweep_.settings["buffers"] = buffers_;
       sweep_.path = Path::kWire;
       sweep_.operation = Operation::kSend;
       if (contains_ci(title_, "alltoall")) sweep_.operation = Operation::kAllToAll;
@@ -287,6 +303,7 @@ class OsuReader {
   Sink& sink_;
   Sweep sweep_;
   std::string title_;
+  std::string buffers_;  ///< Where they lie, if the benchmark says it.
   bool started_ = false;
   bool bandwidth_ = false;
 };

@@ -20,25 +20,10 @@ constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kLongestLine = 4096;
 
 bool names_a_nic(std::string_view text) {
-  static constexpr std::array<std::string_view, 19> kWords{"nic",
-                                                           "nics",
-                                                           "rnic",
-                                                           "ib",
-                                                           "infiniband",
-                                                           "roce",
-                                                           "hca",
-                                                           "port",
-                                                           "link",
-                                                           "cx7",
-                                                           "cx8",
-                                                           "efa",
-                                                           "ethernet",
-                                                           "rail",
-                                                           "ndr",
-                                                           "network",
-                                                           "hdr",
-                                                           "rdma",
-                                                           "slingshot"};
+  static constexpr std::array<std::string_view, 22> kWords{
+      "nic",  "nics", "rnic", "ib",           "infiniband", "roce",     "hca", "port",
+      "link", "cx7",  "cx8",  "efa",          "ethernet",   "rail",     "ndr", "network",
+      "hdr",  "edr",  "fdr",  "interconnect", "rdma",       "slingshot"};
   return find_rating(RatedPart::kNic, text) != nullptr ||
          std::ranges::any_of(kWords,
                              [&](std::string_view w) { return find_word_ci(text, w) != kNone; });

@@ -119,10 +119,15 @@ class LinkReader {
 
   bool apply(const KeyValue& field) {
     const std::string& key = field.key;
+    if (key == "port guid") return true;
     if (key.substr(0, 5) == "port " || key == "port") {
       return next_port(key == "port" ? field.value : std::string_view(key).substr(5));
     }
     if (key == "state") return told(open_->state, state_word(field.value));
+    if (key == "physical state" || key == "phys state" || key == "phys_state") {
+      open_->physical = state_word(field.value);
+      return true;
+    }
     if (key == "link detected") return told(open_->state, field.value == "yes" ? "up" : "down");
     if (key == "link layer" || key == "link_layer") return told(open_->fabric, field.value);
     if (key == "rate" || key == "speed" || key == "active_speed") {
@@ -141,17 +146,16 @@ class LinkReader {
       return true;
     }
     static constexpr std::string_view kPlain[] = {
-        "number of ports", "firmware version", "hardware version",
-        "node guid",       "node_guid",        "system image guid",
-        "sys_image_guid",  "physical state",   "phys state",
-        "phys_state",      "base lid",         "lmc",
-        "sm lid",          "capability mask",  "port guid",
-        "default gid",     "transport",        "fw_ver",
-        "vendor_id",       "hw_ver",           "board_id",
-        "phys_port_cnt",   "max_mtu",          "active_mtu",
-        "sm_lid",          "port_lid",         "port_lmc",
-        "duplex",          "auto-negotiation", "port_cap_flags",
-        "active_width",    "sm lid",           "base lid"};
+        "number of ports",  "firmware version", "hardware version",
+        "node guid",        "node_guid",        "system image guid",
+        "sys_image_guid",   "base lid",         "lmc",
+        "sm lid",           "capability mask",  "default gid",
+        "transport",        "fw_ver",           "vendor_id",
+        "hw_ver",           "board_id",         "phys_port_cnt",
+        "max_mtu",          "active_mtu",       "sm_lid",
+        "port_lid",         "port_lmc",         "duplex",
+        "auto-negotiation", "port_cap_flags",   "active_width",
+        "sm lid",           "base lid"};
     for (const std::string_view known : kPlain) {
       if (key == known) return true;
     }

@@ -212,6 +212,7 @@ class PortStateReader {
     double lane = 0;       ///< Signalling rate, Gb/s.
     double most_lane = 0;  ///< Fastest one that is enabled.
     std::string state;
+    std::string physical;
     [[nodiscard]] double gbit() const { return infiniband_gbit(lanes, lane); }
     [[nodiscard]] double possible() const { return infiniband_gbit(most_lanes, most_lane); }
   };
@@ -239,6 +240,7 @@ class PortStateReader {
     if (!starts_with_ci(key, "Link") && !starts_with_ci(key, "PhysLink")) return;
     End& end = ends_[peer_ ? 1 : 0];
     if (equals_ci(key, "LinkState")) end.state = lowered(value);
+    if (equals_ci(key, "PhysLinkState")) end.physical = lowered(value);
     if (equals_ci(key, "LinkWidthActive")) end.lanes = lanes_of(value);
     if (equals_ci(key, "LinkWidthEnabled")) {
       for (const std::string_view word : split_words(value)) {
@@ -260,7 +262,20 @@ class PortStateReader {
   void close() {
     const End& local = ends_[0];
     const End& peer = ends_[1];
-    if (open_ && local.lanes > 0 && local.lane > 0) {
+    const bool down = !local.state.empty() && local.state != "active";
+    if (open_ && down) {
+      // Width and speed of a port that is down are leftovers.
+      LinkFact fact;
+      fact.source = source_;
+      fact.tool = "ibportstate";
+      fact.kind = LinkKind::kPort;
+      fact.owner = local.name;
+      fact.fabric = "InfiniBand";
+      fact.state = local.state;
+      fact.physical = local.physical;
+      sink_.recognised("ibportstate");
+      sink_.evidence().links.push_back(std::move(fact));
+    } else if (open_ && local.lanes > 0 && local.lane > 0) {
       LinkFact fact;
       fact.source = source_;
       fact.tool = "ibportstate";
@@ -271,6 +286,11 @@ class PortStateReader {
       fact.state = local.state;
       fact.gbit_per_s = local.gbit();
       fact.speed = fmt::format("{}X {}", local.lanes, infiniband_name(local.lane));
+      // The two ends of a cable run at one width: where they print two, the narrower one counts.
+      if (peer.lanes > 0 && peer.lane > 0 && peer.gbit() < local.gbit()) {
+        fact.gbit_per_s = peer.gbit();
+        fact.speed = fmt::format("{}X {}", peer.lanes, infiniband_name(peer.lane));
+      }
       if (local.possible() > 0 && peer.possible() > 0) {
         fact.possible_gbit_per_s = std::min(local.possible(), peer.possible());
       }

@@ -20,6 +20,26 @@ std::string prompt_host(std::string_view line) {
                                        : std::string(line.substr(at + 1, end - at - 1));
 }
 
+/// "NODENODE", "SYSSYS", "NV12NV12": cells glued where a column overflowed. Empty for other words.
+std::vector<cluster::Path> glued_paths(std::string_view word) {
+  std::vector<cluster::Path> paths;
+  while (!word.empty()) {
+    std::size_t length = 0;
+    for (const std::string_view name : {"NODE", "SYS", "PHB", "PXB", "PIX"}) {
+      if (word.substr(0, name.size()) == name) length = name.size();
+    }
+    if (length == 0 && word.substr(0, 2) == "NV") {
+      length = 2;
+      while (length < word.size() && word[length] >= '0' && word[length] <= '9') ++length;
+    }
+    const auto path = length == 0 ? std::nullopt : cluster::parse_path(word.substr(0, length));
+    if (!path) return {};
+    paths.push_back(*path);
+    word.remove_prefix(length);
+  }
+  return paths;
+}
+
 }  // namespace
 
 bool is_device_label(std::string_view word) {
@@ -35,11 +55,15 @@ std::optional<MatrixRow> parse_matrix_row(std::string_view line) {
   row.label = std::string(words[0]);
   std::size_t at = 1;
   for (; at < words.size(); ++at) {
-    const auto path = cluster::parse_path(words[at]);
-    if (!path) {
+    if (const auto path = cluster::parse_path(words[at])) {
+      row.cells.push_back(*path);
+      continue;
+    }
+    const auto glued = glued_paths(words[at]);
+    if (glued.empty()) {
       break;
     }
-    row.cells.push_back(*path);
+    row.cells.insert(row.cells.end(), glued.begin(), glued.end());
   }
   for (; at < words.size(); ++at) {
     row.rest.emplace_back(words[at]);

@@ -19,6 +19,8 @@ struct FailureMeaning {
   Confidence confidence;
   std::string_view sentence;
   std::string_view action;
+  bool general =
+      false;  ///< Says only that something failed: a specific text beside it comes first.
 };
 
 [[nodiscard]] std::span<const FailureMeaning> failure_meanings();

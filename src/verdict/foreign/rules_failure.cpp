@@ -234,27 +234,48 @@ void named_sources(const Situation& s, Findings& findings) {
                            ranks(sources))));
 }
 
+/// The first line of a pattern, how many there are, and who printed them.
+struct Printed {
+  const Failure* first = nullptr;
+  std::set<int> printers;
+  int count = 0;
+};
+
+Printed printed_of(const Situation& s, const FailureMeaning& known) {
+  Printed out;
+  for (const Failure& failure : s.evidence.failures) {
+    if (failure.pattern != known.pattern || failure.fields.count("wc status") != 0) continue;
+    if (out.first == nullptr) out.first = &failure;
+    if (failure.rank) out.printers.insert(*failure.rank);
+    ++out.count;
+  }
+  return out;
+}
+
 void plain_failures(const Situation& s, Findings& findings) {
+  bool specific = std::ranges::any_of(
+      findings, [](const Finding& finding) { return finding.severity == Severity::kCritical; });
+  std::vector<Finding> general;
   for (const FailureMeaning& known : failure_meanings()) {
-    const Failure* first = nullptr;
-    std::set<int> printers;
-    int count = 0;
-    for (const Failure& failure : s.evidence.failures) {
-      if (failure.pattern != known.pattern || failure.fields.count("wc status") != 0) continue;
-      if (first == nullptr) first = &failure;
-      if (failure.rank) printers.insert(*failure.rank);
-      ++count;
-    }
-    if (first == nullptr) continue;
-    findings.push_back(Build(std::string(known.id),
-                             known.severity,
-                             known.confidence,
-                             printers.empty() ? "run" : ranks(printers))
-                           .say(std::string(known.sentence))
-                           .fact(count == 1 ? "line" : fmt::format("first of {} lines", count),
-                                 first->source.text,
-                                 place(s, first->source))
-                           .act(std::string(known.action)));
+    const Printed printed = printed_of(s, known);
+    if (printed.first == nullptr) continue;
+    Finding finding = Build(std::string(known.id),
+                            known.severity,
+                            known.confidence,
+                            printed.printers.empty() ? "run" : ranks(printed.printers));
+    finding.sentence = std::string(known.sentence);
+    finding.evidence.push_back(
+        {printed.count == 1 ? "line" : fmt::format("first of {} lines", printed.count),
+         printed.first->source.text,
+         place(s, printed.first->source)});
+    finding.action = std::string(known.action);
+    specific = specific || (!known.general && known.severity == Severity::kCritical);
+    (known.general ? general : findings).push_back(std::move(finding));
+  }
+  for (Finding& finding : general) {
+    // What says only that something failed follows from what says why.
+    if (specific) finding.severity = Severity::kInfo;
+    findings.push_back(std::move(finding));
   }
 }
 

@@ -24,6 +24,11 @@ std::string rate_of(double gbit) {
 }
 
 std::string name_of(const LinkFact& link) {
+  // ibportstate's owners name their port already.
+  if (logs::contains_ci(link.owner, " port ")) {
+    return link.kind == LinkKind::kCable ? fmt::format("{} – {}", link.owner, link.peer)
+                                         : link.owner;
+  }
   return link.kind == LinkKind::kPort ? fmt::format("{} port {}", link.owner, link.number)
          : link.kind == LinkKind::kCable
              ? fmt::format("{} port {} – {}", link.owner, link.number, link.peer)
@@ -93,6 +98,17 @@ void fabric_rates(const Situation& s, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
+/// "down", or with what the physical layer says: "down, polling: no light or no partner".
+std::string state_words(const LinkFact& link) {
+  if (link.physical.empty() || logs::equals_ci(link.physical, "linkup")) return link.state;
+  return fmt::format("{}, {}{}",
+                     link.state,
+                     link.physical,
+                     logs::contains_ci(link.physical, "polling")    ? ": no cable, light or partner"
+                     : logs::contains_ci(link.physical, "disabled") ? ": switched off"
+                                                                    : "");
+}
+
 void down_ports(const Situation& s, Findings& findings) {
   std::vector<std::string> down;
   std::size_t up = 0;
@@ -103,7 +119,7 @@ void down_ports(const Situation& s, Findings& findings) {
       ++up;
       continue;
     }
-    down.push_back(name_of(link) + " (" + link.state + ")");
+    down.push_back(fmt::format("{} ({})", name_of(link), state_words(link)));
     if (first == nullptr) first = &link;
   }
   if (first == nullptr) return;
@@ -194,6 +210,7 @@ struct GpuLinks {
   double rate = 0;
   std::string model;
   const LinkFact* first = nullptr;
+  std::size_t last_line = 0;
 };
 
 std::map<std::string, GpuLinks> gpu_links(const Situation& s) {
@@ -205,6 +222,7 @@ std::map<std::string, GpuLinks> gpu_links(const Situation& s) {
     gpu.rate = link.gb_per_s ? std::max(gpu.rate, *link.gb_per_s) : gpu.rate;
     if (!link.model.empty()) gpu.model = link.model;
     if (gpu.first == nullptr) gpu.first = &link;
+    gpu.last_line = std::max(gpu.last_line, link.source.line);
   }
   return gpus;
 }
@@ -275,14 +293,26 @@ void fewer_nvlinks(const Situation& s, Findings& findings) {
   const auto gpus = gpu_links(s);
   std::size_t most = 0;
   for (const auto& [name, gpu] : gpus) most = std::max(most, gpu.active.size());
+  std::size_t last_line = 0;
+  for (const LinkFact& link : s.evidence.links) {
+    if (link.kind == LinkKind::kNvlink) last_line = std::max(last_line, link.source.line);
+  }
   for (const auto& [name, gpu] : gpus) {
     if (gpu.active.size() >= most || !gpu.inactive.empty() || gpu.active.empty()) continue;
+    // The last one of the list, counted from 0 without a hole: the paste ends there.
+    const bool cut =
+        gpu.last_line == last_line && gpu.active.back() + 1 == static_cast<int>(gpu.active.size());
     findings.push_back(
-        Build("gpu-links-uneven", Severity::kWarning, Confidence::kMedium, name)
-            .say(fmt::format("{} shows {} links where its peers show {} (unless the paste is cut).",
+        Build(cut ? "ranks-missing" : "gpu-links-uneven",
+              cut ? Severity::kInfo : Severity::kWarning,
+              Confidence::kMedium,
+              name)
+            .say(fmt::format("{} shows {} links where its peers show {}{}.",
                              name,
                              gpu.active.size(),
-                             most))
+                             most,
+                             cut ? ": the paste ends there, so nothing is said of the others"
+                                 : " (unless the paste is cut)"))
             .fact("line", gpu.first->source.text, place(s, gpu.first->source))
             .act("Read the link state of that GPU.")
             .confirm("nvidia-smi nvlink -s"));

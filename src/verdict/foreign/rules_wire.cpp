@@ -86,6 +86,51 @@ void beyond_rating(const Situation& s,
           .act("Say the rating (--set rate=…), or run one port in one direction."));
 }
 
+/// GPU memory on both sides, more than a NIC carries, and a matrix with NVLink beside it: the GPUs
+/// are of one node and their own link is the measure.
+bool over_nvlink(const Situation& s, const Sweep& sweep, double rate, Findings& findings) {
+  const auto buffers = sweep.settings.find("buffers");
+  if (buffers == sweep.settings.end() || buffers->second != "device → device" || rate < 50.5) {
+    return false;
+  }
+  const double link = nvlink_from_topology(s.evidence);
+  const SweepRow& best = *best_row(sweep);
+  const bool rated = link > 0 && rate < 1.05 * link;
+  const double share = rated ? rate / link : 0;
+  findings.push_back(
+      Build(share >= 0.85 ? "nvlink-bound" : "unrated",
+            Severity::kInfo,
+            Confidence::kMedium,
+            title(s, sweep))
+          .say(rated
+                   ? fmt::format("{} between GPUs is {} of their NVLink in the matrix ({}){}.",
+                                 gbs(rate),
+                                 percent(share),
+                                 gbs(link),
+                                 share >= 0.85 ? ": healthy, that link is full" : "")
+                   : fmt::format("{} between GPUs: more than a NIC of 400 Gb/s carries, so a path "
+                                 "inside a node; its rating is not in the input.",
+                                 gbs(rate)))
+          .fact("best row", best.source.text, place(s, best.source)));
+  return true;
+}
+
+/// No rating, and no standard port that this would fill: a rate and nothing more.
+void unrated_link(
+    const Situation& s, const Sweep& sweep, double rate, double fitting, Findings& findings) {
+  const SweepRow& best = *best_row(sweep);
+  findings.push_back(
+      Build("unrated", Severity::kInfo, Confidence::kMedium, title(s, sweep))
+          .say(fmt::format("{:.4g} Gb/s = {}; the port's rate is not in the input, so this is no "
+                           "utilisation (of a {:g} Gb/s port, the smallest that carries it, {}).",
+                           rate * 8,
+                           gbs(rate),
+                           fitting * 8,
+                           percent(rate / fitting)))
+          .fact("best row", best.source.text, place(s, best.source))
+          .act("Say the port's rate: --set rate=…, or add ibstat's output."));
+}
+
 void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
   const SweepRow* best = best_row(sweep);
   if (best == nullptr || message_rate_bound(s, sweep, findings) || *best->rate_gbs < 0.1) return;
@@ -95,6 +140,7 @@ void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
   const bool both = sweep.settings.count("bidirectional") != 0;
   const double rate = *best->rate_gbs / (both ? 2 : 1);
   const auto fitting = logs::smallest_fitting_rate(file_best(s, file) / (both ? 2 : 1));
+  if (!rating.known() && over_nvlink(s, sweep, rate, findings)) return;
   if (!rating.known() && !fitting) return;
   const double limit = rating.known() ? rating.gbs : *fitting;
   const double share = rate / limit;
@@ -137,12 +183,11 @@ void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
                                             percent(share),
                                             basis))
                            .fact("best row", best->source.text, place(s, best->source)));
+  } else if (share < 0.8 && !rating.known()) {
+    unrated_link(s, sweep, rate, limit, findings);
   } else if (share < 0.8) {
     findings.push_back(
-        Build("underused",
-              rating.known() ? Severity::kWarning : Severity::kInfo,
-              rating.known() ? sure : Confidence::kLow,
-              where)
+        Build("underused", Severity::kWarning, sure, where)
             .say(fmt::format(
                 "{:.4g} Gb/s = {} is {} of a {}.", rate * 8, gbs(rate), percent(share), basis))
             .fact("best row", best->source.text, place(s, best->source))
@@ -254,7 +299,9 @@ std::string device_of(const Sweep& sweep) {
 }
 
 bool same_test(const Sweep& a, const Sweep& b) {
-  return a.operation == b.operation && a.rows.size() == b.rows.size() &&
+  const bool buffers = a.settings.count("buffers") != 0 && b.settings.count("buffers") != 0;
+  return a.format == b.format && a.operation == b.operation &&
+         (buffers || a.rows.size() == b.rows.size()) &&
          a.rows.back().size_bytes == b.rows.back().size_bytes;
 }
 
@@ -264,7 +311,10 @@ void uneven_runs(const Situation& s, Findings& findings) {
   const Sweep* fast = nullptr;
   const Sweep* slow = nullptr;
   for (const Sweep& sweep : s.evidence.sweeps) {
-    if (sweep.format != "perftest" || best_row(sweep) == nullptr) continue;
+    if ((sweep.format != "perftest" && sweep.settings.count("buffers") == 0) ||
+        best_row(sweep) == nullptr) {
+      continue;
+    }
     if (fast != nullptr && !same_test(sweep, *fast)) continue;
     if (fast == nullptr || *best_row(sweep)->rate_gbs > *best_row(*fast)->rate_gbs) fast = &sweep;
     if (slow == nullptr || *best_row(sweep)->rate_gbs < *best_row(*slow)->rate_gbs) slow = &sweep;
@@ -273,15 +323,19 @@ void uneven_runs(const Situation& s, Findings& findings) {
   const SweepRow& top = *best_row(*fast);
   const SweepRow& low = *best_row(*slow);
   const double share = *low.rate_gbs / *top.rate_gbs;
-  if (share > 0.65 || *top.rate_gbs < 1) return;
+  if (share > (fast->format == "osu" ? 0.5 : 0.65) || *top.rate_gbs < 1) return;
   const bool ports = device_of(*fast) != device_of(*slow);
   const bool memory = fast->settings.count("memory") != slow->settings.count("memory");
   Finding finding = Build(ports ? "link-downgraded" : "runs-differ",
                           Severity::kWarning,
                           Confidence::kMedium,
                           title(s, *slow));
+  const bool buffers = fast->settings.count("buffers") != 0 &&
+                       fast->settings.at("buffers") != slow->settings.at("buffers");
   const char* why =
-      ports     ? "one port runs below its partner"
+      buffers   ? "the buffers lie elsewhere, the link is the same: the path between GPU and NIC "
+                  "is the limit in that direction"
+      : ports   ? "one port runs below its partner"
       : !memory ? "the same device and size, so the way the test was run differs, not the link"
       : slow->settings.count("memory") != 0
           ? "the slow run moves GPU memory, the fast one host memory: the path between "
@@ -291,9 +345,9 @@ void uneven_runs(const Situation& s, Findings& findings) {
   finding.sentence = fmt::format(
       "{} reaches {:.4g} Gb/s where {} reaches {:.4g} in the same test "
       "({}): {}.",
-      ports ? title(s, *slow) : fmt::format("Line {}", slow->source.line),
+      ports || buffers ? title(s, *slow) : fmt::format("Line {}", slow->source.line),
       *low.rate_gbs * 8,
-      ports ? title(s, *fast) : fmt::format("line {}", fast->source.line),
+      ports || buffers ? title(s, *fast) : fmt::format("line {}", fast->source.line),
       *top.rate_gbs * 8,
       percent(share),
       why);
@@ -304,7 +358,7 @@ void uneven_runs(const Situation& s, Findings& findings) {
   finding.action =
       ports ? "Compare rate and width of both ports (ibstat), their PCIe links (lspci -vv LnkSta) "
               "and which GPU or NUMA node each is near to."
-      : memory
+      : memory || buffers
           ? "nvidia-smi topo -m: the pair should be PIX or PXB; ACS off on the switches between, "
             "relaxed ordering on."
           : "Run both for 10 s (-D 10) with the same QPs and queue depth; a sweep (-a) warms up "
