@@ -231,7 +231,8 @@ int main(int argc, char** argv) {
   app.add_option("--warps", options.warps, "Warps per block, 1 to 32")->delimiter(',');
   app.add_option("--row-warps",
                  options.row_warps,
-                 "Warps that share a row; 0: chosen by the number of tokens");
+                 "Warps that share a row; 0: chosen by the number of tokens")
+      ->delimiter(',');
   app.add_option("--tokens", options.tokens, "Tokens per rank")->delimiter(',');
   app.add_option("--hidden", options.timing.hidden, "Elements per row, bf16");
   app.add_option("--topk", options.timing.topk, "Experts per token");

@@ -141,8 +141,8 @@ __device__ void tell_host(const Context& context, std::uint64_t op) {
   if (context.ended != nullptr) exec::cuda::ptx::store_release(context.ended, op + 1);
 }
 
-template <bool kNodes, bool kRecord>
-__global__ void __launch_bounds__(max_warps(kRecord) * 32, 1)
+template <bool kNodes, bool kRecord, int kMaxWarps>
+__global__ void __launch_bounds__(kMaxWarps * 32, 1)
     dispatch_kernel(const __grid_constant__ Context context,
                     const __grid_constant__ dispatch::DispatchArgs launched) {
   extern __shared__ __align__(128) unsigned char memory[];
@@ -166,8 +166,8 @@ __global__ void __launch_bounds__(max_warps(kRecord) * 32, 1)
   tell_host(context, shared.args.op);
 }
 
-template <bool kNodes, bool kRecord>
-__global__ void __launch_bounds__(max_warps(kRecord) * 32, 1)
+template <bool kNodes, bool kRecord, int kMaxWarps>
+__global__ void __launch_bounds__(kMaxWarps * 32, 1)
     combine_kernel(const __grid_constant__ Context context,
                    const __grid_constant__ combine::CombineArgs launched,
                    std::uint32_t stage_bytes) {
@@ -194,18 +194,25 @@ __global__ void __launch_bounds__(max_warps(kRecord) * 32, 1)
 using DispatchKernel = void (*)(Context, dispatch::DispatchArgs);
 using CombineKernel = void (*)(Context, combine::CombineArgs, std::uint32_t);
 
-DispatchKernel dispatch_kernel_for(const Context& context) {
-  const bool nodes = context.rank.peers() > 0;
-  const bool record = context.spans.spans != nullptr;
-  if (nodes) return record ? dispatch_kernel<true, true> : dispatch_kernel<true, false>;
-  return record ? dispatch_kernel<false, true> : dispatch_kernel<false, false>;
+/// The kernels of one launch. kMaxWarps bounds their registers, see Geometry::max_warps.
+struct Kernels {
+  DispatchKernel dispatch = nullptr;
+  CombineKernel combine = nullptr;
+};
+
+template <bool kRecord, int kMaxWarps>
+Kernels kernels_for(bool nodes) {
+  return nodes ? Kernels{dispatch_kernel<true, kRecord, kMaxWarps>,
+                         combine_kernel<true, kRecord, kMaxWarps>}
+               : Kernels{dispatch_kernel<false, kRecord, kMaxWarps>,
+                         combine_kernel<false, kRecord, kMaxWarps>};
 }
 
-CombineKernel combine_kernel_for(const Context& context) {
+Kernels kernels_for(const Context& context, int max_warps) {
   const bool nodes = context.rank.peers() > 0;
-  const bool record = context.spans.spans != nullptr;
-  if (nodes) return record ? combine_kernel<true, true> : combine_kernel<true, false>;
-  return record ? combine_kernel<false, true> : combine_kernel<false, false>;
+  if (context.spans.spans != nullptr) return kernels_for<true, kFewWarps>(nodes);
+  return max_warps == kFewWarps ? kernels_for<false, kFewWarps>(nodes)
+                                : kernels_for<false, kMostWarps>(nodes);
 }
 
 /// More than 48 KiB of shared memory has to be asked for.
@@ -225,7 +232,7 @@ cudaError_t launch_dispatch(const Context& context,
                             cudaStream_t stream) {
   const std::size_t bytes =
       SharedLayout::of_dispatch(context.rank.shape.ranks_per_node, geometry.warps).bytes;
-  const DispatchKernel kernel = dispatch_kernel_for(context);
+  const DispatchKernel kernel = kernels_for(context, geometry.max_warps).dispatch;
   if (const cudaError_t code = allow_shared(kernel, bytes); code != cudaSuccess) return code;
   kernel<<<geometry.blocks, geometry.warps * 32, bytes, stream>>>(context, args);
   return cudaGetLastError();
@@ -239,7 +246,7 @@ cudaError_t launch_combine(const Context& context,
       SharedLayout::of_combine(
           context.rank.shape.ranks_per_node, geometry.warps, args.max_terms, geometry.stage_bytes)
           .bytes;
-  const CombineKernel kernel = combine_kernel_for(context);
+  const CombineKernel kernel = kernels_for(context, geometry.max_warps).combine;
   if (const cudaError_t code = allow_shared(kernel, bytes); code != cudaSuccess) return code;
   kernel<<<geometry.blocks, geometry.warps * 32, bytes, stream>>>(
       context, args, geometry.stage_bytes);
@@ -285,12 +292,18 @@ cudaError_t fit_blocks(
     }
     return fit;
   };
-  const int dispatch =
-      look(dispatch_kernel_for(context), SharedLayout::of_dispatch(locals, warps).bytes);
-  const int combine =
-      look(combine_kernel_for(context),
-           SharedLayout::of_combine(locals, warps, sums.max_terms, geometry->stage_bytes).bytes);
-  *blocks = processors * std::min(dispatch, combine);
+  const std::size_t dispatch_bytes = SharedLayout::of_dispatch(locals, warps).bytes;
+  const std::size_t combine_bytes =
+      SharedLayout::of_combine(locals, warps, sums.max_terms, geometry->stage_bytes).bytes;
+  for (const int most : {kFewWarps, kMostWarps}) {
+    if (warps > most) continue;
+    geometry->max_warps = most;
+    const Kernels kernels = kernels_for(context, most);
+    const int per =
+        std::min(look(kernels.dispatch, dispatch_bytes), look(kernels.combine, combine_bytes));
+    *blocks = processors * per;
+    if (code != cudaSuccess || *blocks >= wanted) break;
+  }
   return code;
 }
 

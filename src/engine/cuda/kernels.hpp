@@ -15,6 +15,12 @@
 
 namespace shunt::engine::cuda {
 
+/// Kernels are built twice. For blocks of at most kFewWarps a thread may hold 128 registers, and
+/// nothing spills in the loops over rows; one such block fills a multiprocessor. For up to
+/// kMostWarps, or two blocks of kFewWarps on a multiprocessor, it may hold 64.
+inline constexpr int kFewWarps = 16;
+inline constexpr int kMostWarps = 32;
+
 /// Blocks of a launch; all of them must be resident at once, since blocks wait for one another.
 struct Geometry {
   int blocks = 16;
@@ -26,6 +32,7 @@ struct Geometry {
           ///< works inside the node; at least one each. Nothing in a world of one node.
   std::uint32_t stage_bytes = 0;  ///< Shared memory per warp for the rows of a sum; fit_blocks
                                   ///< chooses it.
+  int max_warps = kMostWarps;     ///< kFewWarps or kMostWarps: which kernels; fit_blocks chooses.
 };
 
 /// What the sums of a combine look like.
@@ -34,11 +41,10 @@ struct SumShape {
   std::size_t row_bytes = 16;
 };
 
-/// The largest number of warps of a block: register use is bounded for it, so that one such block
-/// fills a multiprocessor. Half as many where spans are recorded, so that what open spans keep in
-/// registers does not push out the rows.
+/// The largest number of warps of a block. Half as many where spans are recorded: those kernels are
+/// built for kFewWarps only.
 [[nodiscard]] constexpr int max_warps(bool record) {
-  return record ? 16 : 32;
+  return record ? kFewWarps : kMostWarps;
 }
 
 /// Operation numbers come from the rank's own words, so that a captured launch can be replayed:
@@ -53,9 +59,9 @@ struct SumShape {
                                          const Geometry& geometry,
                                          cudaStream_t stream);
 
-/// Sets `geometry->stage_bytes` so that `wanted` blocks fit into the shared memory of the current
-/// device, as far as that goes; returns the blocks of every kernel that `context` may launch that
-/// it holds at once.
+/// Sets `geometry->stage_bytes` and `geometry->max_warps` so that `wanted` blocks fit on the
+/// current device, as far as that goes; returns how many blocks of every kernel that `context` may
+/// launch it holds at once.
 [[nodiscard]] cudaError_t fit_blocks(const exec::cuda::Context& context,
                                      const SumShape& sums,
                                      int wanted,

@@ -206,32 +206,32 @@ __device__ __forceinline__ void add_vectors(
   for (int g = 0; g < kGroup; ++g) ptx::store_once(to + g * kLanes, result[g]);
 }
 
-/// Sums of rows of one type, partials and output of the same. `part` from stage_part, for kSlots:
-/// with two, the next part is on its way while one is added.
-template <DType kType, bool kPartials, int kSlots>
+/// Sums of rows of one type, partials and output of the same. `part` from stage_part for so many
+/// slots: with two, the next part is on its way while one is added.
+template <DType kType, bool kPartials>
 __device__ __forceinline__ void sum_staged(std::byte* dst,
                                            const SumTerm* terms,
                                            int count,
-                                           std::size_t row_bytes,
+                                           std::uint32_t row,
                                            std::uint32_t part,
+                                           std::uint32_t slots,
                                            int lane,
                                            SumStage& stage) {
   constexpr int kGroup = kPartials ? 1 : 2;
-  const auto row = static_cast<std::uint32_t>(row_bytes);
-  const auto bytes_at = [&](std::uint32_t at) { return row - at < part ? row - at : part; };
-  if constexpr (kSlots == 2) load_part(stage, 0, terms, count, 0, bytes_at(0), part, lane);
+  const auto load = [&](std::uint32_t slot, std::uint32_t at) {
+    load_part(stage, slot, terms, count, at, row - at < part ? row - at : part, part, lane);
+  };
+  load(0, 0);
   std::uint32_t slot = 0;
-  for (std::uint32_t at = 0; at < row; at += part, slot ^= kSlots - 1U) {
-    if constexpr (kSlots == 1) {
-      load_part(stage, 0, terms, count, at, bytes_at(at), part, lane);
-    } else if (row - at > part) {
-      load_part(stage, slot ^ 1U, terms, count, at + part, bytes_at(at + part), part, lane);
-    }
+  for (std::uint32_t at = 0; at < row; at += part, slot ^= slots - 1U) {
+    const bool more = row - at > part;
+    if (more && slots == 2) load(slot ^ 1U, at + part);
     ptx::barrier_wait(stage.barriers + slot, (stage.parities >> slot) & 1U);
     stage.parities ^= 1U << slot;
     const auto* from = reinterpret_cast<const uint4*>(stage.buffer + slot * (stage.bytes / 2));
     auto* to = reinterpret_cast<uint4*>(dst + at);
-    const std::uint32_t vectors = bytes_at(at) / static_cast<std::uint32_t>(sizeof(uint4));
+    const std::uint32_t vectors =
+        (more ? part : row - at) / static_cast<std::uint32_t>(sizeof(uint4));
     const std::uint32_t stride = part / static_cast<std::uint32_t>(sizeof(uint4));
     auto v = static_cast<std::uint32_t>(lane);
     for (; v + (kGroup - 1) * kLanes < vectors; v += kGroup * kLanes) {
@@ -240,6 +240,7 @@ __device__ __forceinline__ void sum_staged(std::byte* dst,
     if (v < vectors) add_vectors<kType, kPartials, 1>(to + v, from + v, terms, count, stride);
     ptx::fence_shared_for_bulk();
     __syncwarp();
+    if (more && slots == 1) load(0, at + part);
   }
 }
 
@@ -252,14 +253,14 @@ __device__ __forceinline__ void sum_staged(std::byte* dst,
                                            SumStage& stage) {
   bool partials = false;
   for (int t = 0; t < count - 1; ++t) partials = partials || terms[t].ends_partial;
-  const std::uint32_t half = stage_part(stage, 2, count, row_bytes);
-  if (half == 0) {
-    const std::uint32_t part = stage_part(stage, 1, count, row_bytes);
-    sum_staged<kType, true, 1>(dst, terms, count, row_bytes, part, lane, stage);
-  } else if (partials) {
-    sum_staged<kType, true, 2>(dst, terms, count, row_bytes, half, lane, stage);
+  std::uint32_t slots = 2;
+  std::uint32_t part = stage_part(stage, slots, count, row_bytes);
+  if (part == 0) part = stage_part(stage, --slots, count, row_bytes);
+  const auto row = static_cast<std::uint32_t>(row_bytes);
+  if (partials) {
+    sum_staged<kType, true>(dst, terms, count, row, part, slots, lane, stage);
   } else {
-    sum_staged<kType, false, 2>(dst, terms, count, row_bytes, half, lane, stage);
+    sum_staged<kType, false>(dst, terms, count, row, part, slots, lane, stage);
   }
 }
 
