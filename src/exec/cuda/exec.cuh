@@ -158,7 +158,8 @@ class CudaExec {
     if (!done()) {
       const std::uint64_t begin = ptx::global_timer();
       for (std::uint32_t round = 1; !done(); ++round) {
-        if (round % kRoundsPerLook == 0 && expired_or_aborted(begin, word, at_least, site)) {
+        if (round % kRoundsPerLook == 0 &&
+            expired_or_aborted(context_, rank_, op_, begin, word, at_least, site)) {
           return false;
         }
       }
@@ -265,23 +266,30 @@ class CudaExec {
   /// Polls between two looks at abort words and the clock.
   static constexpr std::uint32_t kRoundsPerLook = 64;
 
-  __device__ __noinline__ bool expired_or_aborted(std::uint64_t begin,
-                                                  const std::uint64_t* word,
-                                                  std::uint64_t at_least,
-                                                  const WaitSite& site) {
-    if (failed() || ptx::load_acquire(context_.host_abort) != 0) return true;
-    const std::uint64_t abort = ptx::load_acquire(&rank_.control(rank_.local)->abort);
+  // What is out of line gets values and references to what lies in memory anyway: an executor whose
+  // address went there would have to be read again after everything that touches memory.
+  static __device__ __noinline__ bool expired_or_aborted(const Context& context,
+                                                         const RankView& rank,
+                                                         std::uint64_t op,
+                                                         std::uint64_t begin,
+                                                         const std::uint64_t* word,
+                                                         std::uint64_t at_least,
+                                                         WaitSite site) {
+    if (ptx::load_acquire(context.claimed) != 0 || ptx::load_acquire(context.host_abort) != 0) {
+      return true;
+    }
+    const std::uint64_t abort = ptx::load_acquire(&rank.control(rank.local)->abort);
     if (abort != 0) {
-      context_.failure->aborted_by = abort;
+      context.failure->aborted_by = abort;
       return true;
     }
     // A wait for another block of this rank gives that block time to say what it waits for.
-    const std::uint64_t limit = context_.deadline_ns * (site.peer == rank_.rank ? 2 : 1);
+    const std::uint64_t limit = context.deadline_ns * (site.peer == rank.rank ? 2 : 1);
     const std::uint64_t waited = ptx::global_timer() - begin;
     if (waited < limit) return false;
-    if (claim()) {
-      context_.failure->wait = {site, op_, at_least, ptx::load_acquire(word), waited};
-      publish(FailureRecord::kExpired);
+    if (claim_failure(context)) {
+      context.failure->wait = {site, op, at_least, ptx::load_acquire(word), waited};
+      publish_failure(context, rank, FailureRecord::kExpired);
     }
     return true;
   }
@@ -296,26 +304,31 @@ class CudaExec {
     return room;
   }
 
-  __device__ __noinline__ void write_span(const WaitSite& site,
-                                          record::SpanKind kind,
-                                          std::uint64_t begin,
-                                          std::uint64_t bytes) {
-    const std::uint32_t at = atomicAdd(&scratch_.spans, 1U);
-    if (at >= context_.spans.capacity) return;
-    record::Span span;
-    span.begin_ns = begin;
+  __device__ __forceinline__ void write_span(const WaitSite& site,
+                                             record::SpanKind kind,
+                                             std::uint64_t begin,
+                                             std::uint64_t bytes) {
+    store_span(context_.spans,
+               scratch_,
+               {begin,
+                0,
+                bytes,
+                static_cast<std::uint32_t>(op_),
+                site.peer,
+                site.chunk,
+                site.phase,
+                static_cast<std::uint16_t>(place_.block),
+                static_cast<std::uint16_t>(warp()),
+                kind,
+                site.reason});
+  }
+  static __device__ __noinline__ void store_span(const SpanRings& rings,
+                                                 Scratch& scratch,
+                                                 record::Span span) {
+    const std::uint32_t at = atomicAdd(&scratch.spans, 1U);
+    if (at >= rings.capacity) return;
     span.end_ns = ptx::global_timer();
-    span.bytes = bytes;
-    span.op = static_cast<std::uint32_t>(op_);
-    span.peer = site.peer;
-    span.chunk = site.chunk;
-    span.phase = site.phase;
-    span.block = static_cast<std::uint16_t>(place_.block);
-    span.warp = static_cast<std::uint16_t>(warp());
-    span.kind = kind;
-    span.reason = site.reason;
-    context_.spans.spans[static_cast<std::size_t>(blockIdx.x) * context_.spans.capacity + at] =
-        span;
+    rings.spans[static_cast<std::size_t>(blockIdx.x) * rings.capacity + at] = span;
   }
 
   __device__ bool claim() { return claim_failure(context_); }
