@@ -30,6 +30,7 @@
 #include "report/markdown.hpp"
 #include "report/picture.hpp"
 #include "report/text.hpp"
+#include "report/trace_timeline.hpp"
 
 namespace shunt::cli {
 namespace {
@@ -64,11 +65,6 @@ std::vector<std::string> expand(const std::string& pattern) {
   }
   globfree(&found);
   return out.empty() ? std::vector<std::string>{pattern} : out;
-}
-
-bool is_run(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path, error) && fs::exists(path / "run.json", error);
 }
 
 /// Files under a directory, in name order; hidden ones left out.
@@ -107,8 +103,14 @@ Unexpected nothing_known(const logs::Evidence& evidence) {
               first.empty() ? " (no text in it)" : first);
 }
 
-Result<report::Report> analyze_logs(const std::vector<std::string>& paths,
-                                    const AnalyzeOptions& options) {
+/// All files that are no run, judged together.
+struct LogAnalysis {
+  report::Report report;
+  report::TraceTimeline timeline;  ///< Drawn only for a page.
+};
+
+Result<LogAnalysis> analyze_logs(const std::vector<std::string>& paths,
+                                 const AnalyzeOptions& options) {
   logs::Evidence evidence;
   for (const std::string& assignment : options.set) {
     SHUNT_TRY(logs::set_option(evidence, assignment));
@@ -127,22 +129,24 @@ Result<report::Report> analyze_logs(const std::vector<std::string>& paths,
     if (!document) return Unexpected(document.error());
     logs::gather(*document, evidence);
   }
-  report::Report report = report::build_foreign_report(evidence);
-  if (evidence.empty() && evidence.config.empty() && report.findings.empty()) {
+  LogAnalysis logs;
+  logs.report = report::build_foreign_report(evidence);
+  if (evidence.empty() && evidence.config.empty() && logs.report.findings.empty()) {
     return nothing_known(evidence);
   }
-  return report;
+  if (!options.html.empty()) logs.timeline = report::draw_traces(evidence);
+  return logs;
 }
 
 /// What all inputs gave: each run directory by itself, all other files together.
 struct Analyzed {
   std::vector<RunAnalysis> runs;
-  std::optional<report::Report> logs;
+  std::optional<LogAnalysis> logs;
 
   [[nodiscard]] std::vector<report::Report*> reports() {
     std::vector<report::Report*> all;
     for (RunAnalysis& run : runs) all.push_back(&run.report);
-    if (logs) all.push_back(&*logs);
+    if (logs) all.push_back(&logs->report);
     return all;
   }
 };
@@ -164,7 +168,7 @@ class FileList {
 
 Status sort_input(const std::string& path, Analyzed& out, FileList& logs) {
   std::error_code error;
-  if (is_run(path)) {
+  if (holds_run(path)) {
     auto run = analyze_run(path);
     if (!run) return Unexpected(std::move(run).error());
     out.runs.push_back(std::move(*run));
@@ -174,7 +178,13 @@ Status sort_input(const std::string& path, Analyzed& out, FileList& logs) {
       return fail(
           ErrorCode::kCorrupt, ErrorScope::kUsage, "'{}' holds no files and no run.json", path);
     }
-    for (const std::string& file : files) logs.add(file);
+    for (const std::string& file : files) {
+      if (holds_run(file)) {
+        SHUNT_TRY(sort_input(file, out, logs));
+      } else {
+        logs.add(file);
+      }
+    }
   } else {
     logs.add(path);
   }
@@ -228,7 +238,10 @@ Status write_pictures(const AnalyzeOptions& options, Analyzed& analyzed) {
       if (!part) return Unexpected(std::move(part).error());
       parts.push_back(std::move(*part));
     }
-    if (analyzed.logs) parts.push_back({&*analyzed.logs, "", ""});
+    if (analyzed.logs) {
+      const report::TraceTimeline& drawn = analyzed.logs->timeline;
+      parts.push_back({&analyzed.logs->report, drawn.markup, drawn.title});
+    }
     SHUNT_TRY(write_page(options.html, parts, "analyze"));
   }
   if (options.out.empty()) return {};

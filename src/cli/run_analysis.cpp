@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_analysis.hpp"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "analysis/measure_builder.hpp"
@@ -11,6 +13,7 @@
 #include "profile/run_reader.hpp"
 #include "report/picture.hpp"
 #include "report/run_report.hpp"
+#include "trace/perfetto_reader.hpp"
 
 namespace shunt::cli {
 
@@ -19,12 +22,33 @@ bool RunAnalysis::incomplete() const {
          !measures.incomplete_ranks.empty();
 }
 
-Result<RunAnalysis> analyze_run(const std::string& directory) {
+namespace {
+
+/// The records of a run directory, or of a trace that was exported from one.
+Result<profile::RecordingSummary> visit(const std::string& path, profile::RecordVisitor& visitor) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return profile::read_run(path, visitor);
+  const auto source = trace::open_bytes(path);
+  if (!source) return Unexpected(source.error());
+  return trace::read_exported_run(**source, path, visitor);
+}
+
+}  // namespace
+
+bool holds_run(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return std::filesystem::exists(std::filesystem::path(path) / "run.json", error);
+  }
+  return std::filesystem::is_regular_file(path, error) && trace::is_exported_run(path);
+}
+
+Result<RunAnalysis> analyze_run(const std::string& path) {
   analysis::MeasureBuilder builder;
-  auto recording = profile::read_run(directory, builder);
+  auto recording = visit(path, builder);
   if (!recording) return Unexpected(std::move(recording).error());
   RunAnalysis run;
-  run.directory = directory;
+  run.path = path;
   run.recording = std::move(*recording);
   run.measures = builder.finish(run.recording);
   run.report = report::build_report(run.recording, run.measures);
@@ -33,7 +57,7 @@ Result<RunAnalysis> analyze_run(const std::string& directory) {
 
 Result<analysis::Timeline> timeline_of(const RunAnalysis& run) {
   analysis::TimelineBuilder builder(run.recording.run, run.measures.timeline_ops);
-  const auto read = profile::read_run(run.directory, builder);
+  const auto read = visit(run.path, builder);
   if (!read) return Unexpected(read.error());
   return builder.finish();
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run directory, read, judged and drawn: what bench shows at its end and analyze shows again.
+// A run, from its directory or the trace exported from it, read, judged and drawn: what bench shows
+// at its end and analyze shows again.
 #pragma once
 
 #include <span>
@@ -17,7 +18,7 @@
 namespace shunt::cli {
 
 struct RunAnalysis {
-  std::string directory;
+  std::string path;  ///< Directory or trace.
   profile::RecordingSummary recording;
   analysis::Measures measures;
   report::Report report;
@@ -26,7 +27,10 @@ struct RunAnalysis {
   [[nodiscard]] bool incomplete() const;
 };
 
-[[nodiscard]] Result<RunAnalysis> analyze_run(const std::string& directory);
+/// `path` is a run directory or a trace that shunt exported from one.
+[[nodiscard]] bool holds_run(const std::string& path);
+
+[[nodiscard]] Result<RunAnalysis> analyze_run(const std::string& path);
 
 /// The run's typical iteration; a second pass over its records.
 [[nodiscard]] Result<analysis::Timeline> timeline_of(const RunAnalysis& run);

@@ -89,6 +89,66 @@ bool is_rating(std::string_view text, const Number& number) {
   return std::ranges::any_of(kWords, [&](std::string_view w) { return contains_ci(before, w); });
 }
 
+/// "EP16: 287 us, 25.6 GB/s" → 16: a row of a list over world sizes.
+std::optional<int> ep_row(std::string_view text) {
+  while (!text.empty() && (text[0] == '-' || text[0] == '*' || is_space(text[0]))) {
+    text.remove_prefix(1);
+  }
+  if (!starts_with_ci(text, "EP")) return std::nullopt;
+  const auto number = number_at(text, 2);
+  if (!number || number->begin > 3 || number->decimals > 0 || number->value < 2 ||
+      number->value > 4096) {
+    return std::nullopt;
+  }
+  return index_of(*number);
+}
+
+/// The operation that a line just above such a list names, for all its rows.
+Operation operation_above(const Document& document, std::size_t i) {
+  constexpr std::size_t kReach = 8;
+  for (std::size_t back = 1; back <= kReach && back <= i; ++back) {
+    const std::string_view text = document.lines[i - back].text;
+    if (text.empty() || ep_row(text)) continue;
+    const bool dispatch = contains_ci(text, "dispatch");
+    const bool combine = contains_ci(text, "combine");
+    if (text.size() > 80 || dispatch == combine) return Operation::kUnknown;
+    return dispatch ? Operation::kDispatch : Operation::kCombine;
+  }
+  return Operation::kUnknown;
+}
+
+/// The first time of the line, in µs.
+std::optional<double> time_in(std::string_view text) {
+  for (const Number& number : all_numbers(text)) {
+    if (const auto factor = time_unit_us(unit_behind(text, number))) return number.value * *factor;
+  }
+  return std::nullopt;
+}
+
+void read_ep_row(const Document& document, std::size_t i, int ranks, Sink& sink) {
+  const std::string_view text = document.lines[i].text;
+  std::optional<Number> rate;
+  for (const Number& number : all_numbers(text)) {
+    const std::string_view unit = unit_behind(text, number);
+    const bool bytes = unit.substr(0, 4) == "GB/s" || unit.substr(0, 4) == "GBps";
+    if (!bytes || number.value <= 0) continue;
+    if (rate) return;  // Two rates in a row without names: which is which, cannot be told.
+    rate = number;
+  }
+  if (!rate) return;
+  Sample sample;
+  sample.format = "fact";
+  sample.operation = operation_above(document, i);
+  sample.path = path_of(text, *rate);
+  sample.rate_gbs = rate->value;
+  sample.rate_error = rate->half_ulp();
+  sample.time_us = time_in(text);
+  sample.settings["ranks"] = ranks;
+  sample.group = heading_of(document, i);
+  sink.recognised("figures in prose");
+  sink.add(i, std::move(sample));
+}
+
 void read_rates(const Document& document, std::size_t i, Sink& sink) {
   const std::string_view text = document.lines[i].text;
   static constexpr std::array<std::string_view, 2> kWords{"dispatch", "combine"};
@@ -239,7 +299,12 @@ void read_fact_line(const Document& document, std::size_t i, Sink& sink) {
   const std::string_view text = document.lines[i].text;
   if (text.size() > kLongestLine) return;
   const bool operation = contains_ci(text, "dispatch") || contains_ci(text, "combine");
-  if (operation) read_rates(document, i, sink);
+  const auto ranks = ep_row(text);
+  if (operation) {
+    read_rates(document, i, sink);
+  } else if (ranks) {
+    read_ep_row(document, i, *ranks, sink);
+  }
   if (operation || contains_ci(text, "send")) read_spans(text, i, sink);
   read_workload(text, i, sink);
   read_link_rate(text, i, sink);

@@ -188,7 +188,9 @@ void read_rates(std::string_view text, std::size_t line, Sink& sink) {
         !unit.empty() && (unit[0] == 'G' || unit[0] == 'g') &&
         (unit.size() == 1 || (!is_alpha(unit[1]) && unit[1] != '/') ||
          (unit.size() > 1 && unit[1] == 'b' && (unit.size() == 2 || !is_alpha(unit[2]))));
-    if (bytes || !(spelled || short_form) || !is_port_rate(number.value)) continue;
+    // "400G/s" of a port means bits; below 100 it could be either.
+    const bool sloppy = starts_with_ci(unit, "g/s") && number.value >= 100;
+    if (bytes || !(spelled || short_form || sloppy) || !is_port_rate(number.value)) continue;
     // "4 x 400G": that many NICs.
     std::size_t before = number.begin;
     while (before > 0 && is_space(text[before - 1])) --before;

@@ -6,6 +6,8 @@
 // above.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "logs/readers.hpp"
 #include "logs/tables/table.hpp"
 #include "logs/text.hpp"
@@ -55,7 +57,55 @@ bool is_published(const Document& document, const Table& table, Sink& sink) {
   return false;
 }
 
+bool has_number(const TableRow& row) {
+  return std::ranges::any_of(
+      row.cells, [](const std::string& cell) { return number_at(cell, 0).has_value(); });
+}
+
+/// Joins a head of two rows into one.
+void join_head(Table& table) {
+  if (table.rows.size() < 3 || has_number(table.rows[0]) || has_number(table.rows[1]) ||
+      !has_number(table.rows[2])) {
+    return;
+  }
+  auto head = merged_head(table.rows[0].cells, table.rows[1].cells);
+  if (head.empty()) return;
+  table.rows[1].cells = std::move(head);
+  table.upper_head = table.rows.front().line;
+  table.rows.erase(table.rows.begin());
+}
+
+/// A column of bare numbers is only what its head's habit says if they can be that.
+void check_assumed(Table& table) {
+  constexpr double kMostGbs = 2000;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    Column& column = table.columns[c];
+    if (!column.assumed) continue;
+    bool bare = false;  // Cells with units of their own need no habit.
+    for (std::size_t r = 1; r < table.rows.size(); ++r) {
+      const auto& cells = table.rows[r].cells;
+      const auto number = c < cells.size() ? whole_number(cells[c]) : std::nullopt;
+      const bool fits = number && number->value > 0 &&
+                        (column.meaning == Meaning::kTime || number->value <= kMostGbs);
+      bare = bare || number.has_value();
+      if (number && !fits) column = Column{};
+    }
+    column.assumed = column.assumed && bare;
+  }
+}
+
+void note_assumed(const Table& table, Sink& sink) {
+  auto& notes = sink.evidence().files[static_cast<std::size_t>(sink.file())].notes;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (!table.columns[c].assumed) continue;
+    notes.push_back(fmt::format("column \"{}\" has no unit: read as {}",
+                                table.head()[c],
+                                table.columns[c].meaning == Meaning::kRate ? "GB/s" : "µs"));
+  }
+}
+
 void read_table(const Document& document, Table table, Sink& sink) {
+  join_head(table);
   const std::size_t first = table.rows.front().line;
   table.published = is_published(document, table, sink);
   for (std::size_t i = first > 8 ? first - 8 : 0; i < first; ++i) {
@@ -65,11 +115,14 @@ void read_table(const Document& document, Table table, Sink& sink) {
   for (const std::string& head : table.head()) {
     table.columns.push_back(column_of(head, table.title));
   }
+  check_assumed(table);
   const bool sized = std::ranges::any_of(
       table.columns, [](const Column& column) { return column.meaning == Meaning::kSize; });
   const bool used = sized ? read_table_sweeps(table, sink) : read_table_samples(table, sink);
   if (!used) return;
   for (const TableRow& row : table.rows) sink.claim(row.line);
+  if (table.upper_head) sink.claim(*table.upper_head);
+  note_assumed(table, sink);
   sink.recognised("table");
 }
 
@@ -81,7 +134,7 @@ void read_tables(const Document& document, Sink& sink) {
     if (!rows.empty()) {
       std::size_t title_line = rows.front().line;
       std::string title = title_above(document, rows.front().line, title_line);
-      const std::size_t first = rows.front().line;
+      const std::size_t first = rows.back().line;
       read_table(document, {std::move(rows), std::move(title), {}}, sink);
       if (sink.claimed(first)) sink.claim_title(title_line);
     }

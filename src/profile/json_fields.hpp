@@ -22,15 +22,6 @@
 
 namespace shunt::profile {
 
-/// The phase of a name that record::to_string() gives.
-[[nodiscard]] inline std::optional<record::Phase> parse_phase(std::string_view name) {
-  for (std::uint16_t value = 0; value < 64; ++value) {
-    const auto phase = static_cast<record::Phase>(value);
-    if (name != "unknown" && name == record::to_string(phase)) return phase;
-  }
-  return std::nullopt;
-}
-
 class JsonWriter {
  public:
   using Json = nlohmann::ordered_json;
@@ -146,7 +137,8 @@ class JsonReader {
   }
 
   void decode(const Json& json, record::Phase& value, const std::string& path) {
-    const auto phase = json.is_string() ? parse_phase(json.get<std::string>()) : std::nullopt;
+    const auto phase =
+        json.is_string() ? record::parse_phase(json.get<std::string>()) : std::nullopt;
     if (!phase) return expected("the name of a phase", json, path);
     value = *phase;
   }

@@ -137,11 +137,29 @@ void fields(Io& io, RunInfo* /*tag*/, T& info) {
   io("correctness", info.correctness);
 }
 
+template <typename Io, typename T>
+void fields(Io& io, RankFile* /*tag*/, T& file) {
+  io("rank", file.rank);
+  io("present", file.present);
+  io("complete", file.complete);
+  io("records", file.records);
+  io("dropped", file.dropped);
+  io("bad_blocks", file.bad_blocks);
+}
+
+template <typename Io, typename T>
+void fields(Io& io, RecordingSummary* /*tag*/, T& summary) {
+  io("run", summary.run);
+  io("ranks", summary.ranks);
+  io("notes", summary.notes);
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "shunt.run";
+constexpr const char* kExportSchema = "shunt.export";
 constexpr std::size_t kMaxRunFileBytes = 256U << 20;
 /// A world beyond this is a damaged file, not a machine.
 constexpr int kMaxWorld = 1 << 22;
@@ -168,6 +186,33 @@ std::string find_contradiction(const RunInfo& info) {
   return "";
 }
 
+/// The object of `text` if its schema is `schema`; `what` it would be of, for messages.
+Result<Json> parse_object(std::string_view text,
+                          const std::string& name,
+                          const char* what,
+                          const std::string& schema) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object()) {
+    return fail(ErrorCode::kCorrupt,
+                ErrorScope::kOperation,
+                "{} is not a JSON object; it was cut short or is not of {}",
+                name,
+                what);
+  }
+  const auto found = json.find("schema");
+  const std::string said = found != json.end() && found->is_string() ? found->get<std::string>()
+                                                                     : std::string("no schema");
+  if (said != schema) {
+    return fail(ErrorCode::kCorrupt,
+                ErrorScope::kOperation,
+                "{} has {}; this program reads {}",
+                name,
+                said,
+                schema);
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string to_json(const RunInfo& info) {
@@ -180,27 +225,11 @@ std::string to_json(const RunInfo& info) {
 }
 
 Result<RunInfo> from_json(std::string_view text, const std::string& name) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.is_object()) {
-    return fail(ErrorCode::kCorrupt,
-                ErrorScope::kOperation,
-                "{} is not a JSON object; it was cut short or is not of a run",
-                name);
-  }
   RunInfo info;
-  const auto schema = json.find("schema");
-  const std::string said = schema != json.end() && schema->is_string() ? schema->get<std::string>()
-                                                                       : std::string("no schema");
-  if (said != fmt::format("{}/{}", kSchema, info.schema_version)) {
-    return fail(ErrorCode::kCorrupt,
-                ErrorScope::kOperation,
-                "{} has {}; this program reads {}/{}",
-                name,
-                said,
-                kSchema,
-                info.schema_version);
-  }
-  JsonReader reader(json);
+  const auto json =
+      parse_object(text, name, "a run", fmt::format("{}/{}", kSchema, info.schema_version));
+  if (!json) return Unexpected(json.error());
+  JsonReader reader(*json);
   fields(reader, static_cast<RunInfo*>(nullptr), info);
   std::string problem = reader.problem();
   if (problem.empty()) problem = find_contradiction(info);
@@ -208,6 +237,39 @@ Result<RunInfo> from_json(std::string_view text, const std::string& name) {
     return fail(ErrorCode::kCorrupt, ErrorScope::kOperation, "{}: {}", name, problem);
   }
   return info;
+}
+
+std::string to_json(const RecordingSummary& summary) {
+  Json json;
+  json["schema"] = fmt::format("{}/{}", kExportSchema, summary.run.schema_version);
+  JsonWriter writer(json);
+  fields(writer, static_cast<RecordingSummary*>(nullptr), summary);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<RecordingSummary> summary_from_json(std::string_view text, const std::string& name) {
+  RecordingSummary summary;
+  const auto json = parse_object(
+      text, name, "an export", fmt::format("{}/{}", kExportSchema, summary.run.schema_version));
+  if (!json) return Unexpected(json.error());
+  JsonReader reader(*json);
+  fields(reader, static_cast<RecordingSummary*>(nullptr), summary);
+  std::string problem = reader.problem();
+  if (problem.empty()) problem = find_contradiction(summary.run);
+  if (problem.empty() &&
+      summary.ranks.size() != static_cast<std::size_t>(summary.run.shape.world)) {
+    problem = fmt::format(
+        "ranks: {} entries for a world of {}", summary.ranks.size(), summary.run.shape.world);
+  }
+  for (std::size_t rank = 0; rank < summary.ranks.size() && problem.empty(); ++rank) {
+    if (summary.ranks[rank].rank != static_cast<int>(rank)) {
+      problem = fmt::format("ranks[{}]: is of rank {}", rank, summary.ranks[rank].rank);
+    }
+  }
+  if (!problem.empty()) {
+    return fail(ErrorCode::kCorrupt, ErrorScope::kOperation, "{}: {}", name, problem);
+  }
+  return summary;
 }
 
 Result<RunInfo> read_run_info(const std::string& directory) {

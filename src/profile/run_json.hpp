@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "profile/recording.hpp"
 #include "profile/run.hpp"
 #include "shunt/result.hpp"
 
@@ -18,6 +19,13 @@ namespace shunt::profile {
 /// Unknown keys are ignored (the schema grows by adding); a missing or wrong one is kCorrupt and
 /// named by its path ("config.hidden"). `name` is what messages call the text.
 [[nodiscard]] Result<RunInfo> from_json(std::string_view text, const std::string& name);
+
+/// A run with the state of its ranks' files, as an exported trace carries it ("shunt.export/1"):
+/// one line.
+[[nodiscard]] std::string to_json(const RecordingSummary& summary);
+/// Refuses what contradicts itself, and other than one entry a rank.
+[[nodiscard]] Result<RecordingSummary> summary_from_json(std::string_view text,
+                                                         const std::string& name);
 
 /// from_json() of `directory`/run.json.
 [[nodiscard]] Result<RunInfo> read_run_info(const std::string& directory);

@@ -80,4 +80,12 @@ const char* to_string(WaitReason reason) {
   return "unknown";
 }
 
+std::optional<Phase> parse_phase(std::string_view name) {
+  for (std::uint16_t value = 0; value < 64; ++value) {
+    const auto phase = static_cast<Phase>(value);
+    if (name != "unknown" && name == to_string(phase)) return phase;
+  }
+  return std::nullopt;
+}
+
 }  // namespace shunt::record

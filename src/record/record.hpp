@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <type_traits>
 
 namespace shunt::record {
@@ -105,5 +107,7 @@ static_assert(std::is_trivially_copyable_v<Arrival> && sizeof(Arrival) == 56);
 [[nodiscard]] const char* to_string(Phase phase);
 [[nodiscard]] const char* to_string(SpanKind kind);
 [[nodiscard]] const char* to_string(WaitReason reason);
+/// The phase of a name that to_string() gives.
+[[nodiscard]] std::optional<Phase> parse_phase(std::string_view name);
 
 }  // namespace shunt::record

@@ -134,6 +134,36 @@ Table sweep_table(const Evidence& evidence, const logs::Sweep& sweep, std::size_
   return table;
 }
 
+/// Printed rates of one operation at several numbers of ranks; empty where there are no two.
+Table world_table(const Evidence& evidence) {
+  Table table;
+  table.id = "world_sizes";
+  table.title = "Rates over the number of ranks, as printed";
+  table.columns = {{"operation", "operation", Unit::kText},
+                   {"ranks", "ranks", Unit::kCount},
+                   {"time_ns", "time", Unit::kNs},
+                   {"rate_gb_per_s", "printed", Unit::kGbPerS},
+                   {"line", "line", Unit::kText}};
+  std::set<double> worlds;
+  for (const auto& sample : evidence.samples) {
+    const auto ranks = sample.settings.find("ranks");
+    if (ranks == sample.settings.end() || !sample.rate_gbs) continue;
+    worlds.insert(ranks->second);
+    std::string name = logs::to_string(sample.operation);
+    for (const std::string* word : {&sample.dtype, &sample.variant}) {
+      if (!word->empty()) name += " " + *word;
+    }
+    if (sample.path == logs::Path::kNvl) name += " NVLink";
+    table.rows.push_back({name,
+                          saturating_cast<std::int64_t>(ranks->second),
+                          maybe(sample.time_us, 1e3),
+                          maybe(sample.rate_gbs),
+                          where(evidence, sample.source)});
+  }
+  if (worlds.size() < 2) table.rows.clear();
+  return table;
+}
+
 /// Columns that no row fills say nothing.
 void drop_empty_columns(Table& table) {
   for (std::size_t c = table.columns.size(); c-- > 0;) {
@@ -302,6 +332,7 @@ Report build_foreign_report(const Evidence& evidence) {
   add_config(situation, report);
   add_table(report, operation_table(situation));
   add_table(report, low_latency_table(evidence));
+  add_table(report, world_table(evidence));
   for (std::size_t i = 0; i < evidence.sweeps.size(); ++i) {
     add_table(report, sweep_table(evidence, evidence.sweeps[i], i));
   }

@@ -175,7 +175,8 @@ std::string html_tables(const Report& report) {
   std::string out;
   for (const Table& table : report.tables) {
     if (table.rows.empty()) continue;
-    out += fmt::format("<section>\n<h2>{}</h2>\n", escape_markup(table.title)) + table_of(table);
+    out += fmt::format("<section>\n<h2>{}</h2>\n", escape_markup(table.title)) + html_chart(table) +
+           table_of(table);
     for (const std::string& note : table.notes) {
       out += fmt::format("<p class=\"note\">{}</p>\n", escape_markup(note));
     }

@@ -3,11 +3,11 @@
 #include "report/timeline_drawing.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "report/axis.hpp"
 #include "report/cell.hpp"
 
 namespace shunt::report {
@@ -77,16 +77,6 @@ class Sheet {
   Canvas& canvas_;
   double length_;
 };
-
-/// 1, 2 or 5 times a power of ten, for about eight ticks.
-double tick_step(double length) {
-  const double raw = length / 8;
-  const double power = std::pow(10, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= raw) return factor * power;
-  }
-  return 10 * power;
-}
 
 void draw_axis(const Sheet& sheet, double top, double bottom) {
   const double step = tick_step(sheet.length());

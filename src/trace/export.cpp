@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "profile/run_json.hpp"
 #include "profile/run_reader.hpp"
 #include "trace/link_rate.hpp"
 #include "trace/rank_timeline.hpp"
@@ -185,7 +186,8 @@ Result<ExportSummary> export_run(const std::string& directory,
   if (!first) return Unexpected(first.error());
   auto file = OutputFile::create(output);
   if (!file) return Unexpected(std::move(file).error());
-  const TraceHeader header{scan.begin_ns(), first->run.tool_version, first->run.started};
+  const TraceHeader header{
+      scan.begin_ns(), first->run.tool_version, first->run.started, profile::to_json(*first)};
   const auto sink = format == Format::kPerfetto ? make_perfetto_sink(std::move(*file), header)
                                                 : make_chrome_sink(std::move(*file), header);
   ExportSummary summary;

@@ -32,6 +32,7 @@ inline constexpr Tag kParentUuid = 5;
 inline constexpr Tag kCounter = 8;
 inline constexpr Tag kChildOrdering = 11;
 inline constexpr Tag kSiblingOrderRank = 12;
+inline constexpr Tag kDescription = 14;
 inline constexpr Tag kSiblingMergeBehavior = 15;
 inline constexpr Tag kProcessOrdering = 19;
 }  // namespace descriptor
@@ -43,6 +44,7 @@ namespace counter {
 inline constexpr Tag kUnitName = 6;
 }
 namespace event {
+inline constexpr Tag kCategoryIids = 3;
 inline constexpr Tag kDebugAnnotations = 4;
 inline constexpr Tag kType = 9;
 inline constexpr Tag kNameIid = 10;
@@ -56,6 +58,7 @@ inline constexpr Tag kNameIid = 1;
 inline constexpr Tag kIntValue = 4;
 }  // namespace annotation
 namespace interned {
+inline constexpr Tag kEventCategories = 1;
 inline constexpr Tag kEventNames = 2;
 inline constexpr Tag kDebugAnnotationNames = 3;
 inline constexpr Tag kIid = 1;

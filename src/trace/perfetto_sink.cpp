@@ -34,11 +34,12 @@ class Interned {
 
 class PerfettoSink : public TraceSink {
  public:
-  PerfettoSink(OutputFile file, const TraceHeader& /*header*/) : file_(std::move(file)) {
+  PerfettoSink(OutputFile file, const TraceHeader& header) : file_(std::move(file)) {
     // Children of the root are the processes; without this the viewer sorts them by name.
-    packet(0, [](pbf_writer& out) {
+    packet(0, [&](pbf_writer& out) {
       pbf_writer descriptor(out, field::packet::kTrackDescriptor);
       descriptor.add_uint64(field::descriptor::kUuid, 0);
+      descriptor.add_string(field::descriptor::kDescription, header.description);
       descriptor.add_int32(field::descriptor::kProcessOrdering, field::kProcessesExplicit);
     });
   }
@@ -96,15 +97,19 @@ class PerfettoSink : public TraceSink {
   void write(const Event& event, int type, std::uint64_t time_ns) {
     packet(time_ns, [&](pbf_writer& out) {
       const auto [name, name_is_new] = names_.id(event.name);
+      const auto [category, category_is_new] = categories_.id(event.category);
       std::array<std::uint64_t, 6> arguments{};
       std::array<bool, 6> is_new{};
-      bool any_new = name_is_new;
+      bool any_new = name_is_new || category_is_new;
       for (std::uint32_t i = 0; i < event.argument_count; ++i) {
         std::tie(arguments[i], is_new[i]) = argument_names_.id(event.arguments[i].name);
         any_new = any_new || is_new[i];
       }
       if (any_new) {
         pbf_writer interned(out, field::packet::kInternedData);
+        if (category_is_new) {
+          define(interned, field::interned::kEventCategories, category, event.category);
+        }
         if (name_is_new) define(interned, field::interned::kEventNames, name, event.name);
         for (std::uint32_t i = 0; i < event.argument_count; ++i) {
           if (!is_new[i]) continue;
@@ -117,6 +122,7 @@ class PerfettoSink : public TraceSink {
       pbf_writer track_event(out, field::packet::kTrackEvent);
       track_event.add_int32(field::event::kType, type);
       track_event.add_uint64(field::event::kTrackUuid, event.track);
+      track_event.add_uint64(field::event::kCategoryIids, category);
       track_event.add_uint64(field::event::kNameIid, name);
       for (std::uint32_t i = 0; i < event.argument_count; ++i) {
         pbf_writer annotation(track_event, field::event::kDebugAnnotations);
@@ -161,6 +167,7 @@ class PerfettoSink : public TraceSink {
   OutputFile file_;
   std::string bytes_;
   Interned names_;
+  Interned categories_;
   Interned argument_names_;
   Status status_;
   bool first_ = true;

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/random.hpp"
+#include "trace/track_names.hpp"
 
 namespace shunt::trace {
 namespace {
@@ -15,7 +14,6 @@ namespace {
 using record::Phase;
 using record::Span;
 using record::SpanKind;
-using record::WaitReason;
 
 /// Records held back before those of finished operations are sent: 12 MiB of spans.
 constexpr std::size_t kBatchRecords = 1U << 18;
@@ -58,7 +56,7 @@ const char* group_name(int group) {
     case kPuts:
       return "progress thread: puts";
     case kArrivals:
-      return "progress thread: arrivals";
+      return kArrivalsRow;
     case kInFlight:
       return "puts in flight";
     default:
@@ -96,26 +94,6 @@ Group group_of(Phase phase) {
   return kOther;
 }
 
-const char* wait_name(WaitReason reason) {
-  switch (reason) {
-    case WaitReason::kCounts:
-      return "wait: counts";
-    case WaitReason::kArrival:
-      return "wait: arrival";
-    case WaitReason::kCredit:
-      return "wait: credit";
-    case WaitReason::kStaging:
-      return "wait: staging";
-    case WaitReason::kPost:
-      return "wait: post";
-    case WaitReason::kPeerDone:
-      return "wait: peer_done";
-    case WaitReason::kNone:
-      break;
-  }
-  return "wait";
-}
-
 template <typename Record>
 void describe(Event& event, const Record& record) {
   event.add("op", record.op);
@@ -130,9 +108,7 @@ Event to_event(std::uint64_t track, const Span& span) {
   event.begin_ns = span.begin_ns;
   event.end_ns = span.end_ns;
   event.category = record::to_string(span.phase);
-  event.name = span.kind == SpanKind::kPhase  ? record::to_string(span.phase)
-               : span.kind == SpanKind::kWait ? wait_name(span.reason)
-                                              : record::to_string(span.kind);
+  event.name = span_name(span);
   describe(event, span);
   return event;
 }
@@ -163,7 +139,7 @@ RankTimeline::RankTimeline(
   process.pid = rank + 1;  // 0 is the idle process to viewers.
   process.order = rank;
   process.kind = Track::Kind::kProcess;
-  process.name = fmt::format("rank {} · node {}", rank, node);
+  process.name = process_name(rank, node);
   sink_.declare(process);
 }
 
@@ -191,13 +167,7 @@ RankTimeline::Row& RankTimeline::row(const RowKey& key) {
   track.id = found.track = ids_.next();
   track.pid = rank_ + 1;
   track.order = (first << 14) | (std::min(second, 255) << 6) | level;
-  if (group == kPuts) {
-    track.name = fmt::format("→ rank {} · qp {}", first, second);
-    if (level > 0) track.name += fmt::format(" ({})", level + 1);
-  } else {
-    track.name = fmt::format("block {} · warp {}", first, second);
-    if (level > 0) track.name += fmt::format(" (overlap {})", level);
-  }
+  track.name = group == kPuts ? put_row(first, second, level) : block_row(first, second, level);
   sink_.declare(track);
   return found;
 }
@@ -222,7 +192,7 @@ void RankTimeline::add(const record::Arrival& arrival) {
   Event event;
   event.track = group_track(kArrivals);
   event.begin_ns = event.end_ns = arrival.time_ns;
-  event.name = arrival.chunk < 0 ? "arrival: counts" : "arrival";
+  event.name = arrival.chunk < 0 ? kCountArrivalEvent : kArrivalEvent;
   event.category = record::to_string(arrival.phase);
   describe(event, arrival);
   if (arrival.peer >= 0) {
@@ -327,9 +297,7 @@ void RankTimeline::flush_puts(std::vector<record::Put>& puts) {
     event.track = found->track;
     event.begin_ns = put.posted_ns;
     event.end_ns = std::max(put.posted_ns, put.completed_ns);
-    event.name = put.completed_ns == 0 ? "put (never completed)"
-                 : put.chunk < 0       ? "put: counts"
-                                       : "put";
+    event.name = put.completed_ns == 0 ? kLostPutEvent : put.chunk < 0 ? kCountPutEvent : kPutEvent;
     event.category = record::to_string(put.phase);
     describe(event, put);
     event.add("nic", put.nic);

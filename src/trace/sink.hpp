@@ -70,6 +70,7 @@ struct TraceHeader {
   std::uint64_t base_ns = 0;  ///< The earliest time of the run: Chrome JSON is relative to it.
   std::string tool_version;
   std::string started;
+  std::string description;  ///< The run and the state of its ranks: profile::to_json().
 };
 
 /// Perfetto TrackEvent protobuf: integer ns, explicit order of tracks, arrows.

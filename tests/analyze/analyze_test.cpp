@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "profile/rank_log.hpp"
+#include "base/file.hpp"
 #include "support/command.hpp"
-#include "support/synthetic_run.hpp"
+#include "support/run_files.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace shunt {
@@ -21,46 +21,6 @@ using testing::run_command;
 using ::testing::StartsWith;
 using testing::TemporaryDirectory;
 
-/// Writes what it visits as the record files of a run.
-class FileWriter final : public profile::RecordVisitor {
- public:
-  FileWriter(std::string path, int world) {
-    for (int rank = 0; rank < world; ++rank) {
-      logs_.push_back(profile::RankLog::create(path, rank, world, 0).value());
-      recorders_.push_back(std::make_unique<record::Recorder>(4096));
-      lanes_.push_back(recorders_.back()->add_lane());
-    }
-  }
-  void on_span(int rank, const record::Span& span) override { push(rank, span); }
-  void on_put(int rank, const record::Put& put) override { push(rank, put); }
-  void on_arrival(int rank, const record::Arrival& arrival) override { push(rank, arrival); }
-  void finish() {
-    for (std::size_t r = 0; r < logs_.size(); ++r) {
-      ASSERT_TRUE(logs_[r].finish(*recorders_[r]));
-    }
-  }
-
- private:
-  template <typename Record>
-  void push(int rank, const Record& record) {
-    lanes_[static_cast<std::size_t>(rank)]->push(record);
-  }
-  std::vector<profile::RankLog> logs_;
-  std::vector<std::unique_ptr<record::Recorder>> recorders_;
-  std::vector<record::Lane*> lanes_;
-};
-
-void write_run(const test::SyntheticRun& run, const std::string& path) {
-  profile::RunInfo info = run.summary().run;
-  info.finished = true;
-  const auto writer = profile::RunWriter::create(path, profile::Existing::kRefuse);
-  ASSERT_TRUE(writer);
-  ASSERT_TRUE(writer->write_info(info));
-  FileWriter files(path, info.shape.world);
-  run.play(files);
-  files.finish();
-}
-
 std::string analyze(const std::string& arguments) {
   return std::string(SHUNT_ANALYZE_PROGRAM) + " analyze " + arguments;
 }
@@ -68,7 +28,7 @@ std::string analyze(const std::string& arguments) {
 TEST(Analyze, ReadsTheVerdictFromFiles) {
   const TemporaryDirectory temporary;
   const std::string run = temporary.path() + "/run";
-  write_run({}, run);
+  ASSERT_TRUE(test::write_run({}, run));
   const auto text = run_command(analyze(run + " --out " + temporary.path() + "/t.svg"));
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("verdict: node 0 → node 1 (dispatch) is full: 95.2 %"));
@@ -87,7 +47,7 @@ TEST(Analyze, FindingsAndMissingRanksDecideTheStatusOnRequest) {
   const std::string run = temporary.path() + "/run";
   test::SyntheticRun slow;
   slow.wire_bytes_per_ns = 0.06;
-  write_run(slow, run);
+  ASSERT_TRUE(test::write_run(slow, run));
   EXPECT_EQ(run_command(analyze(run)).status, 0);
   EXPECT_EQ(run_command(analyze(run + " --fail-on warning")).status, 1);
   EXPECT_EQ(run_command(analyze(run + " --strict")).status, 0);
@@ -95,6 +55,42 @@ TEST(Analyze, FindingsAndMissingRanksDecideTheStatusOnRequest) {
   const auto partial = run_command(analyze(run + " --strict"));
   EXPECT_EQ(partial.status, 6);
   EXPECT_THAT(partial.out, HasSubstr("rank 2 left no records"));
+}
+
+/// The report of `input` as JSON text, without what names the input.
+std::string report_of(const std::string& input) {
+  const auto result = run_command(analyze(input + " --json"));
+  EXPECT_EQ(result.status, 0) << result.err;
+  return result.out;
+}
+
+TEST(Analyze, AnExportedTraceTellsWhatItsRunTells) {
+  const TemporaryDirectory temporary;
+  const std::string run = temporary.path() + "/run";
+  test::SyntheticRun slow;
+  slow.wire_bytes_per_ns = 0.06;
+  ASSERT_TRUE(test::write_run(slow, run));
+  const std::string trace = temporary.path() + "/run.pftrace";
+  const auto exported =
+      run_command(std::string(SHUNT_ANALYZE_PROGRAM) + " export " + run + " --perfetto " + trace);
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  EXPECT_EQ(report_of(trace), report_of(run));
+  EXPECT_EQ(run_command(analyze(trace + " --fail-on warning")).status, 1);
+  const auto drawn = run_command(analyze(trace + " --out " + temporary.path() + "/t.svg"));
+  EXPECT_EQ(drawn.status, 0) << drawn.err;
+  EXPECT_TRUE(std::filesystem::exists(temporary.path() + "/t.svg"));
+
+  // Cut in the middle: what is left is judged, what is missing is said.
+  std::string bytes = testing::slurp(trace);
+  bytes.resize(bytes.size() / 2);
+  const std::string cut = temporary.path() + "/cut.pftrace";
+  ASSERT_TRUE(write_file(cut, bytes));
+  const auto half = run_command(analyze(cut + " --strict"));
+  EXPECT_EQ(half.status, 6) << half.err;
+  EXPECT_THAT(half.out, HasSubstr("the trace ends early at byte"));
+  // Its first packet alone is missing: no longer a run, and said so.
+  ASSERT_TRUE(write_file(cut, bytes.substr(bytes.size() / 2)));
+  EXPECT_EQ(run_command(analyze(cut)).status, 3);
 }
 
 }  // namespace

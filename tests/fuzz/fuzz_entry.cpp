@@ -7,8 +7,11 @@
 #include <cstdlib>
 #include <vector>
 
+#include "analysis/measure_builder.hpp"
 #include "logs/reader.hpp"
+#include "trace/perfetto_reader.hpp"
 #include "verdict/foreign.hpp"
+#include "verdict/judge.hpp"
 
 namespace shunt::fuzz {
 namespace {
@@ -77,6 +80,20 @@ void read_and_judge(std::string_view bytes, std::string_view only) {
               finding.sentence.c_str());
     }
   }
+}
+
+void read_export(std::string_view bytes) {
+  analysis::MeasureBuilder builder;
+  const auto source = trace::memory_bytes(bytes);
+  const auto recording = trace::read_exported_run(*source, "fuzz", builder);
+  if (!recording) {
+    require(!recording.error().message.empty(), "refusal without words");
+    return;
+  }
+  require(recording->ranks.size() == static_cast<std::size_t>(recording->run.shape.world),
+          "ranks beyond the world");
+  const auto judgement = verdict::judge(*recording, builder.finish(*recording));
+  require(!judgement.headline.empty(), "verdict without words");
 }
 
 }  // namespace shunt::fuzz

@@ -12,6 +12,9 @@ namespace shunt::fuzz {
 /// configuration's and the prose's readers; empty: by all.
 void read_and_judge(std::string_view bytes, std::string_view only = {});
 
+/// Reads `bytes` as a trace that shunt exported, measures and judges it.
+void read_export(std::string_view bytes);
+
 /// Decodes and cleans only.
 void clean(std::string_view bytes);
 

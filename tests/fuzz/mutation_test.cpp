@@ -14,6 +14,9 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/fuzz_entry.hpp"
+#include "support/run_files.hpp"
+#include "support/temporary_directory.hpp"
+#include "trace/export.hpp"
 
 namespace shunt {
 namespace {
@@ -86,6 +89,26 @@ TEST(Mutation, NoDamageBreaksAReader) {
       fuzz::clean(damaged);
       fuzz::read_and_judge(damaged);
     }
+  }
+}
+
+TEST(Mutation, NoDamageBreaksTheReaderOfExports) {
+  const testing::TemporaryDirectory temporary;
+  test::SyntheticRun small;
+  small.iterations = 2;
+  small.chunks = 2;
+  ASSERT_TRUE(test::write_run(small, temporary.file("run")));
+  const std::string file = temporary.file("run.pftrace");
+  ASSERT_TRUE(trace::export_run(temporary.file("run"), trace::Format::kPerfetto, file));
+  const std::string bytes = testing::slurp(file);
+  ASSERT_GT(bytes.size(), 2000U);
+  fuzz::read_export(bytes);
+  Generator random{20260402};
+  // The description of the run is one JSON object: damage behind it reaches the records.
+  const std::size_t head = bytes.size() / 4;
+  for (int round = 0; round < 300; ++round) {
+    fuzz::read_export(damage(bytes, bytes, random));
+    fuzz::read_export(bytes.substr(0, head) + damage(bytes.substr(head), bytes, random));
   }
 }
 

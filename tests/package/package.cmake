@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The shunt authors
 # SPDX-License-Identifier: Apache-2.0
 # -DSTEP=install|find_package|pkg_config|programs -DBUILD= -DSTAGE= -DLIBDIR= -DBINDIR= -DCXX= -DSOURCE=
+# -DSTEP=static_analyzer -DSTAGE= -DCXX= -DROOT= -DGENERATOR= -DLAUNCHER=
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${STAGE}/moved)
 
@@ -58,6 +59,31 @@ elseif(STEP STREQUAL "programs")
   string(REGEX MATCH "lib(fabric|ibverbs|rdmacm|cuda|cudart|mpi|mpich)[^ ]*" forbidden "${output}")
   if(forbidden)
     message(FATAL_ERROR "shunt-analyze needs ${forbidden}:\n${output}")
+  endif()
+elseif(STEP STREQUAL "static_analyzer")
+  set(build ${STAGE}-static)
+  run(${CMAKE_COMMAND} -S ${ROOT} -B ${build} -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
+      -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DSHUNT_STATIC_ANALYZER=ON
+      -DSHUNT_WERROR=ON)
+  run(${CMAKE_COMMAND} --build ${build} --target shunt-analyze)
+  # Alone in a folder, with an empty environment and without a loader: nothing but itself.
+  set(alone ${STAGE}-alone)
+  file(REMOVE_RECURSE ${alone})
+  file(COPY ${build}/bin/shunt-analyze DESTINATION ${alone})
+  set(program ${alone}/shunt-analyze)
+  execute_process(COMMAND ldd ${program} OUTPUT_VARIABLE needs ERROR_VARIABLE needs)
+  if(NOT needs MATCHES "not a dynamic executable|statically linked")
+    message(FATAL_ERROR "${program} is not static:\n${needs}")
+  endif()
+  set(golden ${ROOT}/tests/golden/inputs)
+  set(analyze env -i ${program} analyze)
+  run(${analyze} ${golden}/hybridep-c-16b300-2n-bf16 --html ${alone}/page.html)
+  if(NOT output MATCHES "own-node-counted" OR NOT EXISTS ${alone}/page.html)
+    message(FATAL_ERROR "the verdict on a log is missing, or its page:\n${output}")
+  endif()
+  run(${analyze} ${golden}/counters-confirm-perftest --json)
+  if(NOT output MATCHES "\"schema\": \"shunt.report/1\"")
+    message(FATAL_ERROR "no report as JSON:\n${output}")
   endif()
 else()
   message(FATAL_ERROR "STEP is '${STEP}'")

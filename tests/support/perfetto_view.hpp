@@ -22,6 +22,7 @@ namespace shunt::testing {
 struct Viewed {
   struct Slice {
     std::string name;
+    std::string category;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::size_t depth = 0;
@@ -100,7 +101,9 @@ class Viewer {
 
   void intern(protozero::pbf_reader data) {
     while (data.next()) {
-      auto& names = data.tag() == trace::field::interned::kEventNames ? names_ : argument_names_;
+      auto& names = data.tag() == trace::field::interned::kEventNames        ? names_
+                    : data.tag() == trace::field::interned::kEventCategories ? categories_
+                                                                             : argument_names_;
       protozero::pbf_reader entry = data.get_message();
       std::uint64_t id = 0;
       std::string name;
@@ -170,6 +173,9 @@ class Viewer {
         case trace::field::event::kNameIid:
           slice.name = names_.at(event.get_uint64());
           break;
+        case trace::field::event::kCategoryIids:
+          slice.category = categories_.at(event.get_uint64());
+          break;
         case trace::field::event::kCounterValue:
           value = event.get_int64();
           break;
@@ -215,6 +221,7 @@ class Viewer {
 
   Viewed viewed_;
   std::map<std::uint64_t, std::string> names_;
+  std::map<std::uint64_t, std::string> categories_;
   std::map<std::uint64_t, std::string> argument_names_;
   std::map<std::uint64_t, std::vector<std::size_t>> open_;
   std::map<std::uint64_t, std::uint64_t> last_time_;

@@ -61,6 +61,11 @@ std::string label_of(std::string_view line) {
   return find_word_ci(line, "after") != std::string_view::npos ? "after" : "";
 }
 
+/// "GPU: 3", the title over a GPU's values in `amd-smi metric`.
+std::optional<int> amd_gpu_title(std::string_view line) {
+  return line.substr(0, 5) == "GPU: " ? small_count(trim(line.substr(5))) : std::nullopt;
+}
+
 class CounterReader {
  public:
   CounterReader(const Document& document, Sink& sink) : document_(document), sink_(sink) {}
@@ -204,14 +209,18 @@ class CounterReader {
     if (row->driver == "ib") return contains(name, "_") ? "sysfs" : "perfquery";
     const bool netdev = row->driver == "mlx5-ethtool" || row->driver == "bnxt" ||
                         row->driver == "netdev" || row->driver == "ionic";
-    return netdev ? "ethtool -S" : row->driver == "hfi1" ? "hfi1 hw_counters" : "sysfs";
+    return netdev                     ? "ethtool -S"
+           : row->driver == "hfi1"    ? "hfi1 hw_counters"
+           : row->driver == "amd-smi" ? "amd-smi metric"
+                                      : "sysfs";
   }
 
   void take_context(std::string_view text, std::size_t at) {
     note_path(text, at);
     if (!lone_.name.empty()) return;
-    const std::string_view tool = tool_hint(text);
-    const std::string device = device_hint(text);
+    const auto amd_gpu = amd_gpu_title(text);
+    const std::string_view tool = amd_gpu ? "amd-smi metric" : tool_hint(text);
+    const std::string device = amd_gpu ? fmt::format("GPU{}", *amd_gpu) : device_hint(text);
     if (!tool.empty() || !device.empty()) {
       flush();
       tool_ = tool.empty() ? tool_ : std::string(tool);
@@ -229,8 +238,9 @@ class CounterReader {
       seconds_ = seconds;
       context_ = at;
     }
-    if (text.substr(0, 6) == "sleep ") {
-      if (const auto pause = number_at(text, 6); pause && pause->value < 1e6) {
+    const std::string_view command = text.substr(0, 2) == "$ " ? text.substr(2) : text;
+    if (command.substr(0, 6) == "sleep ") {
+      if (const auto pause = number_at(command, 6); pause && pause->value < 1e6) {
         slept_ = slept_.value_or(0) + pause->value;
         sink_.claim(at);
       }

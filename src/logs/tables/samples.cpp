@@ -80,7 +80,9 @@ class Samples {
     Sample sample;
     sample.format = table_.published ? "published" : "table";
     sample.operation = operation;
-    sample.variant = variant_of(label);
+    // A number of ranks is no variant: it has its own place.
+    const bool ranked = !table_.columns.empty() && table_.columns[0].meaning == Meaning::kRanks;
+    sample.variant = ranked ? std::string() : variant_of(label);
     sample.span = contains_ci(label + head, "kernel") ? Span::kKernel : Span::kApi;
     sample.path = first_path({cell, head, label, table_.title});
     // Tables of low-latency kernels call every selection "RDMA".
@@ -108,6 +110,14 @@ class Samples {
       const bool attached = std::ranges::any_of(
           found, [&](const Sample& s) { return s.operation == operation && s.time_us == time; });
       if (attached) return;
+    }
+    // Or to the rate right of it.
+    const auto timed = std::ranges::find_if(found, [&](const Sample& s) {
+      return s.operation == operation && !s.rate_gbs && s.time_us;
+    });
+    if (rate && !sample.time_us && timed != found.end()) {
+      sample.time_us = timed->time_us;
+      found.erase(timed);
     }
     found.push_back(std::move(sample));
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,10 @@ struct TableRow {
 struct Table {
   std::vector<TableRow> rows;  ///< The head first, where there is one.
   std::string title;
-  std::vector<Column> columns;  ///< By the first row.
-  bool low_latency = false;     ///< The text just above speaks of low-latency kernels.
-  bool published = false;       ///< Somebody else's figures, pasted to compare with.
+  std::vector<Column> columns;            ///< By the first row.
+  bool low_latency = false;               ///< The text just above speaks of low-latency kernels.
+  bool published = false;                 ///< Somebody else's figures, pasted to compare with.
+  std::optional<std::size_t> upper_head;  ///< Line of a head's first row, where it had two.
 
   [[nodiscard]] const std::vector<std::string>& head() const { return rows.front().cells; }
 };

@@ -120,6 +120,67 @@ std::optional<double> unit_in(std::string_view text, Meaning& meaning) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Bandwidth in GB/s, times in µs: what EP and collective benchmarks print under such words.
+void assume_unit(std::string_view head, Column& column) {
+  for (const std::string_view word : {"algbw", "busbw", "bandwidth", "BW", "throughput"}) {
+    if (find_word_ci(head, word) == kNone) continue;
+    column.meaning = Meaning::kRate;
+    column.assumed = true;
+    return;
+  }
+  for (const std::string_view word : {"latency", "time"}) {
+    if (find_word_ci(head, word) == kNone) continue;
+    column.meaning = Meaning::kTime;
+    column.assumed = true;
+    return;
+  }
+}
+
+/// A unit that the title gives its columns: "Bandwidth (GB/s)". In "400 Gb/s NICs" it is a
+/// figure's.
+std::optional<double> unit_of_title(std::string_view title, Meaning& meaning) {
+  std::string words;
+  bool after_number = false;
+  for (const std::string_view word : split_space(title)) {
+    const bool number = number_at(word, 0).has_value();
+    if (!number && !after_number) {
+      words += word;
+      words += ' ';
+    }
+    after_number = number && whole_number(word).has_value();
+  }
+  return unit_in(words, meaning);
+}
+
+}  // namespace
+
+std::vector<std::string> merged_head(const std::vector<std::string>& upper,
+                                     const std::vector<std::string>& lower) {
+  std::vector<std::string> spread;
+  if (upper.size() == lower.size()) {
+    for (const std::string& cell : upper) {
+      spread.push_back(cell.empty() && !spread.empty() ? spread.back() : cell);
+    }
+  } else if (!upper.empty() && upper.size() < lower.size()) {
+    // Cells set apart by spaces: the empty ones are gone. At most one column of labels stands free.
+    const std::size_t width = lower.size() / upper.size();
+    const std::size_t free = lower.size() - width * upper.size();
+    if (free > 1 || width < 2) return {};
+    spread.resize(free);
+    for (const std::string& cell : upper) spread.insert(spread.end(), width, cell);
+  } else {
+    return {};
+  }
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    if (spread[i] == lower[i]) continue;
+    if (!spread[i].empty() && !lower[i].empty()) spread[i] += ' ';
+    spread[i] += lower[i];
+  }
+  return spread;
+}
+
 Column column_of(std::string_view head, std::string_view title) {
   Column column;
   if (contains_ci(head, "#EP") && !contains_ci(head, "bandwidth")) {
@@ -137,8 +198,15 @@ Column column_of(std::string_view head, std::string_view title) {
   }
   if (const auto factor = unit_in(head, column.meaning)) {
     column.factor = *factor;
-  } else if (const auto inherited = unit_in(title, column.meaning)) {
-    column.factor = *inherited;
+    return column;
+  }
+  assume_unit(head, column);
+  Column inherited;
+  const auto factor = unit_of_title(title, inherited.meaning);
+  // A title in GB/s says nothing of a column of latencies.
+  if (factor && (!column.assumed || column.meaning == inherited.meaning)) {
+    inherited.factor = *factor;
+    return inherited;
   }
   return column;
 }

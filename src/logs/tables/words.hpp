@@ -31,6 +31,8 @@ enum class Meaning { kOther, kRate, kTime, kSize, kRanks };
 struct Column {
   Meaning meaning = Meaning::kOther;
   double factor = 1;  ///< To GB/s, µs or bytes.
+  bool assumed =
+      false;  ///< The head names a quantity without its unit: benchmarks' habit is taken.
 };
 
 /// The first unit of `text` as a factor to GB/s or µs; sets `meaning`. Nullopt, and `meaning` as it
@@ -38,5 +40,10 @@ struct Column {
 [[nodiscard]] std::optional<double> unit_in(std::string_view text, Meaning& meaning);
 /// By its own head, else by the unit that the table's title names.
 [[nodiscard]] Column column_of(std::string_view head, std::string_view title);
+
+/// One head out of two rows of words: "Dispatch" over "latency | bandwidth". An upper cell that is
+/// empty, or wider than one column, covers those to its right. Empty where the rows do not fit.
+[[nodiscard]] std::vector<std::string> merged_head(const std::vector<std::string>& upper,
+                                                   const std::vector<std::string>& lower);
 
 }  // namespace shunt::logs

@@ -13,6 +13,9 @@
 
 namespace shunt::logs {
 
+struct Document;
+class Sink;
+
 /// `rocm-smi --showtopo` (weights, hops, link types, NUMA nodes) and the tables of `amd-smi
 /// topology`. Passes over lines with used[i] set, and sets it for those it reads.
 [[nodiscard]] std::vector<cluster::Topology> read_amd_tables(
@@ -22,6 +25,9 @@ namespace shunt::logs {
 /// two-digit hexadecimal numbers, symmetric, zero on the diagonal.
 [[nodiscard]] std::vector<cluster::Topology> read_xgmi_counts(
     std::span<const std::string_view> lines, std::vector<bool>& used);
+
+/// `amd-smi xgmi`: matrices of links, and what each GPU read and wrote as counters.
+void read_amd_xgmi(const Document& document, Sink& sink);
 
 /// `amd-smi topology --json`. Empty if the text is not that.
 [[nodiscard]] std::vector<cluster::Topology> read_amd_json(const std::string& text);

@@ -75,6 +75,7 @@ void read_json(const Document& document, Sink& sink) {
 }  // namespace
 
 void read_topology(const Document& document, Sink& sink) {
+  read_amd_xgmi(document, sink);
   std::vector<std::string_view> lines;
   std::vector<bool> used;
   for (std::size_t at = 0; at < document.lines.size(); ++at) {

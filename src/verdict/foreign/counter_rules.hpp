@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of the rules on counters. Used by rules_counters.cpp only.
+// The parts of the rules on counters. Used by rules_counters.cpp and rules_ledger.cpp.
 #pragma once
 
 #include <string>
@@ -22,6 +22,11 @@ void judge_congestion(const Situation& s, const DeviceChange& change, Findings& 
 /// Marks at receivers without any sender that reacts.
 void judge_lost_notifications(const std::vector<DeviceChange>& changes, Findings& findings);
 void judge_link_errors(const Situation& s, const DeviceChange& change, Findings& findings);
+// rules_counter_bytes.cpp
+/// Counters against the rates of EP benchmarks and collectives.
+void judge_counters_beside_rates(const Situation& s,
+                                 const std::vector<DeviceChange>& changes,
+                                 Findings& findings);
 // rules_priorities.cpp
 void judge_priorities(const DeviceChange& change, Findings& findings);
 

@@ -314,6 +314,10 @@ void collective_shares(const Situation& s, int file, Findings& findings) {
 
 void judge_collectives(const Situation& s, Findings& findings) {
   for (const Sweep& sweep : s.evidence.sweeps) {
+    // Pasted without its tool's head: all-to-all over sizes all the same.
+    if (sweep.format == "table" && sweep.path == logs::Path::kAlgorithm) {
+      judge_cliff(s, sweep, findings);
+    }
     if (sweep.format != "nccl-tests") continue;
     wrong_data(s, sweep, findings);
     alone(s, sweep, findings);

@@ -3,6 +3,8 @@
 //
 // Counters of a device: what they say alone, what between two snapshots, in reading order.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -82,6 +84,29 @@ void judge_single(const Situation& s, const DeviceChange& change, Findings& find
       "Take two snapshots around the run, with the time of each, of the port that carries it.";
   finding.confirm = "the same counters before and after, and --interval";
   findings.push_back(std::move(finding));
+}
+
+/// Many devices of one tool, read once and unremarkable, are one statement.
+void judge_singles(const Situation& s,
+                   const std::vector<DeviceChange>& changes,
+                   Findings& findings) {
+  constexpr std::size_t kMany = 4;
+  std::map<std::string, std::size_t> alike;
+  const auto plain = [](const DeviceChange& change) {
+    return change.first == change.last && !change.last->rates && highlights(change).empty() &&
+           !all_zero(change);
+  };
+  for (const DeviceChange& change : changes) alike[change.tool] += plain(change) ? 1 : 0;
+  std::set<std::string> told;
+  for (const DeviceChange& change : changes) {
+    const std::size_t count = alike[change.tool];
+    if (count < kMany || !plain(change)) {
+      judge_single(s, change, findings);
+    } else if (told.insert(change.tool).second) {
+      judge_single(s, change, findings);
+      findings.back().where = fmt::format("{}, {} devices", change.tool, count);
+    }
+  }
 }
 
 /// Bytes between two snapshots: a rate where the time is known, and its absence where it is not.
@@ -166,9 +191,9 @@ void judge_counters(const Situation& s, Findings& findings) {
     judge_congestion(s, change, findings);
     judge_priorities(change, findings);
     judge_reset(change, findings);
-    judge_single(s, change, findings);
     judge_traffic(s, change, findings);
   }
+  judge_singles(s, changes, findings);
   judge_lost_notifications(changes, findings);
 }
 

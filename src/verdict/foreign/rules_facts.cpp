@@ -4,6 +4,7 @@
 // A bare rate without the bytes it counts: every reading of it, and which of them a link allows.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -113,17 +114,19 @@ void judge_facts(const Situation& s, Findings& findings) {
     const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
     selection_rows(s, file, findings);
     best_and_worst(s, file, findings);
-    std::set<logs::Operation> told;
+    std::set<std::pair<logs::Operation, double>> told;
     for (const logs::Sample& sample : s.evidence.samples) {
       const bool bare = sample.format == "fact" || sample.format == "table";
       if (sample.source.file != file || !bare || sample.path != logs::Path::kUnknown ||
           !sample.rate_gbs) {
         continue;
       }
-      double nodes = shape.nodes ? shape.nodes->value : 0;
-      const double per = shape.ranks_per_node ? shape.ranks_per_node->value : 8;
+      const double per = shape.ranks_per_node ? std::max(1.0, shape.ranks_per_node->value) : 8;
+      const auto ranks = sample.settings.find("ranks");
+      const double stated = ranks == sample.settings.end() ? 0 : ranks->second;
+      double nodes = stated > 0 ? stated / per : shape.nodes ? shape.nodes->value : 0;
       if (nodes == 0 && shape.world && shape.world->value > per) nodes = shape.world->value / per;
-      if (nodes < 2 || !told.insert(sample.operation).second) continue;
+      if (nodes < 2 || !told.emplace(sample.operation, stated).second) continue;
       const double topk = shape.topk ? shape.topk->value : 8;
       const double experts = shape.experts ? shape.experts->value : 256;
       const auto copies = logs::uniform_copies(experts, topk, nodes, per);
@@ -133,10 +136,12 @@ void judge_facts(const Situation& s, Findings& findings) {
       const double rank = rate * copies.node / copies.rank * share;
       const double selection = rate * copies.node / topk * share;
       const double limit = rating.known() ? rating.gbs : 50;
-      Finding finding = Build(node > limit * 1.03 ? "exceeds-link" : "own-node-counted",
-                              node > limit * 1.03 ? Severity::kWarning : Severity::kNotice,
-                              Confidence::kMedium,
-                              logs::to_string(sample.operation));
+      Finding finding =
+          Build(node > limit * 1.03 ? "exceeds-link" : "own-node-counted",
+                node > limit * 1.03 ? Severity::kWarning : Severity::kNotice,
+                Confidence::kMedium,
+                stated > 0 ? fmt::format("{} EP{:g}", logs::to_string(sample.operation), stated)
+                           : std::string(logs::to_string(sample.operation)));
       finding.sentence = fmt::format(
           "{} {}: the input does not say which bytes it counts. As (token, node) copies the wire "
           "would "

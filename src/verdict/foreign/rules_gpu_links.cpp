@@ -238,11 +238,54 @@ void judge_matrix(const Topology& topology,
   }
 }
 
+/// GPUs whose links all run slower than those of most others, where the tool printed rates.
+void slower_gpus(const logs::TopologyFact& fact,
+                 const std::string& where,
+                 const std::string& lines,
+                 Findings& findings) {
+  const Topology& topology = fact.topology;
+  if (fact.tool != "amd-smi xgmi") return;
+  std::map<std::size_t, double> rate_of;
+  std::map<double, std::size_t> gpus_at;
+  for (const std::size_t gpu : topology.of_kind(cluster::DeviceKind::kGpu)) {
+    double rate = 0;
+    for (const std::size_t peer : topology.of_kind(cluster::DeviceKind::kGpu)) {
+      rate = std::max(rate, topology.cell(gpu, peer).gb_per_s);
+    }
+    if (rate <= 0) continue;
+    rate_of[gpu] = rate;
+    ++gpus_at[rate];
+  }
+  for (const auto& [gpu, rate] : rate_of) {
+    const auto usual = std::ranges::max_element(
+        gpus_at, [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (usual->second * 2 <= rate_of.size() || rate >= usual->first) continue;
+    const std::string& label = topology.devices[gpu].label;
+    findings.push_back(
+        Build("link-downgraded", Severity::kWarning, Confidence::kHigh, where + label)
+            .say(fmt::format("{}'s xGMI links run at {:g} GB/s each way, those of {} other GPUs at "
+                             "{:g}: it is the straggler of every all-to-all inside the node.",
+                             label,
+                             rate,
+                             usual->second,
+                             usual->first))
+            .fact("max_bandwidth",
+                  fmt::format("{:g} against {:g} Gb/s", rate * 8, usual->first * 8),
+                  lines)
+            .because("max_bandwidth / 8, one direction of one link")
+            .act(
+                "Retrain the links (GPU reset, power cycle); if it stays, have the module checked.")
+            .confirm("amd-smi xgmi again, and the read and write rates of that GPU under load"));
+  }
+}
+
 }  // namespace
 
 void judge_gpu_links(const Situation& s, Findings& findings) {
   for (const logs::TopologyFact* fact : distinct_topologies(s)) {
-    judge_matrix(fact->topology, where_prefix(fact->topology), lines_of(s, *fact), findings);
+    const std::string where = where_prefix(fact->topology);
+    judge_matrix(fact->topology, where, lines_of(s, *fact), findings);
+    slower_gpus(*fact, where, lines_of(s, *fact), findings);
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include "logs/text.hpp"
 #include "verdict/foreign/build.hpp"
-#include "verdict/foreign/counter_change.hpp"
+#include "verdict/foreign/counter_rules.hpp"
 #include "verdict/foreign/rules_list.hpp"
 #include "verdict/foreign/sweeps.hpp"
 
@@ -49,11 +49,10 @@ const DeviceChange* counters_of(const logs::Sweep& sweep,
   return only;
 }
 
-}  // namespace
-
-void judge_ledger(const Situation& s, Findings& findings) {
-  const std::vector<DeviceChange> changes = counter_changes(s.evidence);
-  if (changes.empty()) return;
+/// A perftest run between the snapshots: Σ iterations × size is known.
+void judge_perftest(const Situation& s,
+                    const std::vector<DeviceChange>& changes,
+                    Findings& findings) {
   const logs::Sweep* sweep = nullptr;
   for (const logs::Sweep& candidate : s.evidence.sweeps) {
     if (candidate.format != "perftest" || best_row(candidate) == nullptr) continue;
@@ -112,6 +111,15 @@ void judge_ledger(const Situation& s, Findings& findings) {
                          : "Read the counters of every port of the card before and after.";
   }
   findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void judge_ledger(const Situation& s, Findings& findings) {
+  const std::vector<DeviceChange> changes = counter_changes(s.evidence);
+  if (changes.empty()) return;
+  judge_perftest(s, changes, findings);
+  judge_counters_beside_rates(s, changes, findings);
 }
 
 }  // namespace shunt::verdict::foreign

@@ -188,5 +188,30 @@ TEST(Escape, KeepsTextAndReplacesWhatXmlForbids) {
   EXPECT_EQ(escape_markup("\xf4\x90\x80\x80"), bad + bad + bad + bad) << "beyond Unicode";
 }
 
+TEST(Html, ASweepIsDrawnAsLinesOverItsSizes) {
+  const std::string page = page_of(report_of(
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "     1048576        262144     float     sum      -1    120.0    8.74   16.38      0\n"
+      "    67108864      16777216     float     sum      -1    700.0   95.87  179.76      0\n"
+      "  1073741824     268435456     float     sum      -1   5200.0  206.49  387.17      0\n"));
+  expect_self_contained(page);
+  EXPECT_EQ(read_markup(page).error, "");
+  EXPECT_THAT(page, HasSubstr("busbw: what a rank sends"));
+  EXPECT_THAT(page, HasSubstr(">message size</text>"));
+  EXPECT_THAT(page, HasSubstr(">64 MiB</text>"));
+  // Three places on each of the two lines, the last of busbw highest.
+  EXPECT_THAT(page, HasSubstr("stroke-width=\"2\""));
+}
+
+TEST(Html, RatesOverRanksAreDrawnWhereThereAreThree) {
+  const std::string head = "Combine, 8 GPUs a node, 400G NIC:\n";
+  const std::string two = "EP16: 287 us, 25.6 GB/s\nEP32: 402 us, 18.3 GB/s\n";
+  const std::string page = page_of(report_of(head + two + "EP64: 517 us, 14.1 GB/s\n"));
+  EXPECT_EQ(read_markup(page).error, "");
+  EXPECT_THAT(page, HasSubstr(">ranks</text>"));
+  EXPECT_THAT(page, HasSubstr(">combine</text>"));
+  EXPECT_THAT(page_of(report_of(head + two)), Not(HasSubstr(">ranks</text>")));
+}
+
 }  // namespace
 }  // namespace shunt::report
