@@ -31,6 +31,8 @@ namespace shunt {
 
 /// A cudaStream_t; null is the default stream.
 using DeviceStream = void*;
+/// A cudaEvent_t that has been recorded.
+using DeviceEvent = void*;
 
 /// How operations are laid out on the device. The blocks of all ranks on one device must be
 /// resident at once, which creation checks.
@@ -68,9 +70,12 @@ class DeviceHandle {
 /// all ranks together, a barrier before destruction.
 class DeviceBuffer {
  public:
+  /// Whether a DeviceBuffer can be tried: kUnsupported in a build without device code and on a
+  /// machine without a device, with a message that says which. Local call.
+  [[nodiscard]] static Status available();
   /// Collective; on the calling thread's current device. BufferOptions::blocks and rdma_blocks are
-  /// those of `device`. Errors: those of Buffer::create; blocks that do not fit; kUnsupported in a
-  /// build without device code.
+  /// those of `device`. Errors: those of Buffer::create; blocks that do not fit; those of
+  /// available().
   [[nodiscard]] static Result<DeviceBuffer> create(World& world,
                                                    const BufferOptions& options,
                                                    const DeviceOptions& device = {});
@@ -106,6 +111,12 @@ class DeviceBuffer {
 
   /// Waits for the stream; the first failure of any operation, if there was one.
   [[nodiscard]] Status wait(DeviceStream stream);
+  /// Waits up to the event, however much the stream holds behind it; then as wait().
+  [[nodiscard]] Status wait_event(DeviceEvent event);
+  /// Whether the stream's work, or that up to the event, has ended; a failure that has been seen at
+  /// once. Waits for nothing. REQUIRES: the stream is not being captured.
+  [[nodiscard]] Result<bool> query(DeviceStream stream) const;
+  [[nodiscard]] Result<bool> query_event(DeviceEvent event) const;
   /// The first failure seen so far, without waiting.
   [[nodiscard]] Status status() const;
   /// REQUIRES: the handle's dispatch has been waited for.

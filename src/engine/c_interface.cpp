@@ -2,20 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // shunt.h over shunt.hpp. Nothing but translation.
+#include "engine/c_interface.hpp"
+
 #include <algorithm>
-#include <cstring>
-#include <new>
 #include <string>
-#include <type_traits>
-#include <utility>
 
-#include "base/error.hpp"
-#include "shunt/shunt.h"
-#include "shunt/shunt.hpp"
-
-struct shunt_world {
-  shunt::World world;
-};
 struct shunt_buffer {
   shunt::Buffer buffer;
 };
@@ -33,24 +24,24 @@ static_assert(sizeof(shunt_row_origin) == sizeof(RowOrigin));
 
 thread_local std::string last_error;
 
-shunt_status report(const Error& error) {
-  last_error = error.to_string();
-  return static_cast<shunt_status>(static_cast<int>(error.code) + 1);
+Result<DType> to_dtype(int value, const char* what) {
+  if (value >= SHUNT_F32 && value <= SHUNT_F16) return static_cast<DType>(value);
+  return usage_error("{} {} is not allowed; SHUNT_F32, SHUNT_BF16 or SHUNT_F16", what, value);
 }
+
+}  // namespace
+
+namespace c {
 
 shunt_status report(const Status& status) {
-  return status ? SHUNT_OK : report(status.error());
+  if (status) return SHUNT_OK;
+  last_error = status.error().to_string();
+  return static_cast<shunt_status>(static_cast<int>(status.error().code) + 1);
 }
 
-/// Runs `body`, which returns a Status or throws only where memory runs out.
-template <typename Body>
-shunt_status guarded(Body&& body) {
-  try {
-    return report(body());
-  } catch (const std::bad_alloc&) {
-    last_error = "out of host memory";
-    return SHUNT_OUT_OF_MEMORY;
-  }
+shunt_status report_no_memory() {
+  last_error = "out of host memory";
+  return SHUNT_OUT_OF_MEMORY;
 }
 
 Status not_null(const void* pointer, const char* what) {
@@ -58,35 +49,27 @@ Status not_null(const void* pointer, const char* what) {
   return usage_error("{} is null", what);
 }
 
-/// The caller's struct over `known`, this library's defaults. A newer caller's fields beyond it
-/// must be zero.
-template <typename Struct>
-Status take(const Struct* from, const char* what, Struct* known) {
-  static_assert(std::is_trivially_copyable_v<Struct>);
-  SHUNT_TRY(not_null(from, what));
-  const std::size_t size = from->struct_size;
+Status check_struct(const unsigned char* bytes,
+                    std::size_t size,
+                    std::size_t known,
+                    const char* what) {
   if (size < sizeof(std::size_t)) {
     return usage_error("{}: struct_size {} is not allowed; begin with the INIT macro", what, size);
   }
-  const auto* bytes = reinterpret_cast<const unsigned char*>(from);
-  for (std::size_t i = sizeof(Struct); i < size; ++i) {
+  for (std::size_t i = known; i < size; ++i) {
     if (bytes[i] == 0) continue;
     return usage_error("{}: byte {} is set, and this library (interface {}) knows {} bytes",
                        what,
                        i,
                        SHUNT_API_VERSION,
-                       sizeof(Struct));
+                       known);
   }
-  std::memcpy(known, from, std::min(size, sizeof(Struct)));
   return {};
 }
 
-Result<DType> to_dtype(int value, const char* what) {
-  if (value >= SHUNT_F32 && value <= SHUNT_F16) return static_cast<DType>(value);
-  return usage_error("{} {} is not allowed; SHUNT_F32, SHUNT_BF16 or SHUNT_F16", what, value);
-}
-
-Result<BufferOptions> to_options(const shunt_buffer_options& from) {
+Result<BufferOptions> to_options(const shunt_buffer_options* options) {
+  shunt_buffer_options from = SHUNT_BUFFER_OPTIONS_INIT;
+  SHUNT_TRY(take(options, "options", &from));
   BufferOptions o;
   o.ranks_per_node = from.ranks_per_node;
   o.experts = from.experts;
@@ -122,13 +105,21 @@ Result<DispatchOutput> to_output(const shunt_dispatch_output* from) {
       o.rows, o.ids, o.weights, reinterpret_cast<RowOrigin*>(o.origins), o.capacity};
 }
 
-}  // namespace
+void give(const Received& received, int64_t* rows, int64_t* overflow, int64_t* rows_from) {
+  if (rows != nullptr) *rows = received.rows;
+  if (overflow != nullptr) *overflow = received.overflow;
+  if (rows_from != nullptr) {
+    std::copy(received.rows_from.begin(), received.rows_from.end(), rows_from);
+  }
+}
+
+}  // namespace c
 }  // namespace shunt
 
-using shunt::guarded;
-using shunt::not_null;
 using shunt::Status;
 using shunt::Unexpected;
+using shunt::c::guarded;
+using shunt::c::not_null;
 
 extern "C" {
 
@@ -190,9 +181,7 @@ shunt_status shunt_buffer_create(shunt_world* world,
   return guarded([&]() -> Status {
     SHUNT_TRY(not_null(world, "world"));
     SHUNT_TRY(not_null(buffer, "buffer"));
-    shunt_buffer_options known = SHUNT_BUFFER_OPTIONS_INIT;
-    SHUNT_TRY(shunt::take(options, "options", &known));
-    auto translated = shunt::to_options(known);
+    auto translated = shunt::c::to_options(options);
     if (!translated) return Unexpected(std::move(translated).error());
     auto made = shunt::Buffer::create(world->world, *translated);
     if (!made) return Unexpected(std::move(made).error());
@@ -235,8 +224,8 @@ shunt_status shunt_dispatch(shunt_buffer* buffer,
     SHUNT_TRY(not_null(buffer, "buffer"));
     SHUNT_TRY(not_null(handle, "handle"));
     shunt_dispatch_input in = SHUNT_DISPATCH_INPUT_INIT;
-    SHUNT_TRY(shunt::take(input, "input", &in));
-    auto out = shunt::to_output(output);
+    SHUNT_TRY(shunt::c::take(input, "input", &in));
+    auto out = shunt::c::to_output(output);
     if (!out) return Unexpected(std::move(out).error());
     auto made = buffer->buffer.dispatch({in.rows, in.tokens, in.ids, in.weights}, *out);
     if (!made) return Unexpected(std::move(made).error());
@@ -252,7 +241,7 @@ shunt_status shunt_replay(shunt_buffer* buffer,
   return guarded([&]() -> Status {
     SHUNT_TRY(not_null(buffer, "buffer"));
     SHUNT_TRY(not_null(handle, "handle"));
-    auto out = shunt::to_output(output);
+    auto out = shunt::c::to_output(output);
     if (!out) return Unexpected(std::move(out).error());
     return buffer->buffer.replay(handle->handle, rows, *out);
   });
@@ -282,12 +271,7 @@ shunt_status shunt_handle_received(const shunt_handle* handle,
                                    int64_t* rows_from) {
   return guarded([&]() -> Status {
     SHUNT_TRY(not_null(handle, "handle"));
-    const shunt::Received received = handle->handle.received();
-    if (rows != nullptr) *rows = received.rows;
-    if (overflow != nullptr) *overflow = received.overflow;
-    if (rows_from != nullptr) {
-      std::copy(received.rows_from.begin(), received.rows_from.end(), rows_from);
-    }
+    shunt::c::give(handle->handle.received(), rows, overflow, rows_from);
     return {};
   });
 }

@@ -28,6 +28,9 @@ DeviceBuffer::DeviceBuffer(DeviceBuffer&&) noexcept = default;
 DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&&) noexcept = default;
 DeviceBuffer::~DeviceBuffer() = default;
 
+Status DeviceBuffer::available() {
+  return absent();
+}
 Result<DeviceBuffer> DeviceBuffer::create(World& /*world*/,
                                           const BufferOptions& /*options*/,
                                           const DeviceOptions& /*device*/) {
@@ -60,6 +63,15 @@ Status DeviceBuffer::combine(DeviceHandle& /*handle*/,
   return absent();
 }
 Status DeviceBuffer::wait(DeviceStream /*stream*/) {
+  return absent();
+}
+Status DeviceBuffer::wait_event(DeviceEvent /*event*/) {
+  return absent();
+}
+Result<bool> DeviceBuffer::query(DeviceStream /*stream*/) const {
+  return absent();
+}
+Result<bool> DeviceBuffer::query_event(DeviceEvent /*event*/) const {
   return absent();
 }
 Status DeviceBuffer::status() const {

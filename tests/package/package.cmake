@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The shunt authors
 # SPDX-License-Identifier: Apache-2.0
-# -DSTEP=install|find_package|pkg_config|programs -DBUILD= -DSTAGE= -DLIBDIR= -DBINDIR= -DCXX= -DSOURCE=
+# -DSTEP=install|find_package|pkg_config|programs -DBUILD= -DSTAGE= -DLIBDIR= -DBINDIR= -DCC= -DCXX= -DSOURCE=
 # -DSTEP=static_analyzer -DSTAGE= -DCXX= -DROOT= -DGENERATOR= -DLAUNCHER=
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${STAGE}/moved)
@@ -15,9 +15,9 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-function(run_consumer program)
+function(run_consumer program printed)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${prefix}/${LIBDIR} ${program})
-  if(NOT output MATCHES "^shunt: fp32, sum 1.5\n")
+  if(NOT output MATCHES "^${printed}\n$")
     message(FATAL_ERROR "${program} printed: ${output}")
   endif()
 endfunction()
@@ -35,17 +35,23 @@ if(STEP STREQUAL "install")
     endif()
   endforeach()
 elseif(STEP STREQUAL "find_package")
-  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${STAGE}/by-cmake -DCMAKE_CXX_COMPILER=${CXX}
+  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${STAGE}/by-cmake -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX}
       -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_FIND_PACKAGE_PREFER_CONFIG=ON)
   run(${CMAKE_COMMAND} --build ${STAGE}/by-cmake)
-  run_consumer(${STAGE}/by-cmake/consumer)
+  run_consumer(${STAGE}/by-cmake/consumer "shunt: fp32, sum 1[.]5")
+  run_consumer(${STAGE}/by-cmake/consumer_c "shunt: interface [0-9]+, world of 1")
 elseif(STEP STREQUAL "pkg_config")
   run(${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${prefix}/${LIBDIR}/pkgconfig pkg-config --cflags --libs
       shunt)
   string(STRIP "${output}" flags)
   separate_arguments(flags UNIX_COMMAND "${flags}")
   run(${CXX} -std=c++20 ${SOURCE}/consumer.cpp -o ${STAGE}/by-pkg-config ${flags})
-  run_consumer(${STAGE}/by-pkg-config)
+  run_consumer(${STAGE}/by-pkg-config "shunt: fp32, sum 1[.]5")
+  # As C, linked by the compiler for C++, since the library is that.
+  set(object ${STAGE}/by-pkg-config-c)
+  run(${CC} -std=c11 -pedantic -c ${SOURCE}/consumer_c.c -o ${object}.o ${flags})
+  run(${CXX} ${object}.o -o ${object} ${flags})
+  run_consumer(${object} "shunt: interface [0-9]+, world of 1")
 elseif(STEP STREQUAL "programs")
   foreach(program shunt shunt-analyze)
     run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${prefix}/${LIBDIR} ${prefix}/${BINDIR}/${program} --version)

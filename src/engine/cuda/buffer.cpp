@@ -100,6 +100,9 @@ Status Buffer::dispatch(Handle& handle,
 Status Buffer::combine(Handle& handle, const CombineBuffers& buffers, cudaStream_t stream) {
   const NvtxRange range("shunt combine");
   SHUNT_TRY(status());
+  if (!handle.counted_) {
+    return usage_error("the handle has no dispatch that combine could reverse; dispatch() first");
+  }
   if (handle.plan_.tokens > 0 && buffers.output == nullptr) {
     return usage_error("{} tokens need an output", handle.plan_.tokens);
   }

@@ -59,6 +59,9 @@ struct Hooks {
   record::Recorder* recorder = nullptr;  ///< Null: recording off.
 };
 
+/// kUnsupported where there is no device, with what CUDA says about it.
+[[nodiscard]] Status check_device();
+
 class Buffer {
  public:
   /// Collective; the calling thread's current device is the rank's. `geometry.blocks` blocks run

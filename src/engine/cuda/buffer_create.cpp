@@ -55,6 +55,19 @@ struct Resident {
 
 }  // namespace
 
+Status check_device() {
+  int devices = 0;
+  const cudaError_t code = cudaGetDeviceCount(&devices);
+  if (code == cudaSuccess && devices > 0) return {};
+  (void)cudaGetLastError();
+  return fail(
+      ErrorCode::kUnsupported,
+      ErrorScope::kDevice,
+      "no CUDA device can be used here: {}; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or "
+      "use the buffers of the CPU",
+      code == cudaSuccess ? "there is none" : cudaGetErrorString(code));
+}
+
 /// Offsets into the pinned memory of a rank.
 struct Buffer::HostPart {
   std::size_t fabric = 0;  ///< Layout::fabric_begin lies here.
@@ -122,6 +135,7 @@ Status Buffer::build(bootstrap::World& world) {
   view.layout.user = view.layout.fabric_begin;
   const auto local_part = [&]() -> Status {
     SHUNT_TRY(check_geometry(geometry_, view.peers(), hooks_.recorder != nullptr));
+    SHUNT_TRY(check_device());
     context_.rdma_blocks = view.peers() > 0 ? geometry_.rdma_blocks : 0;
     context_.deadline_ns = options_.deadline_ns;
     context_.abort = abort_word(ControlCode::kFailed, view.rank);

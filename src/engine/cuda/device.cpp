@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "engine/cuda/buffer.hpp"
+#include "memory/cuda/device.hpp"
 
 namespace shunt {
 
@@ -20,8 +22,24 @@ struct DeviceBuffer::State {
 };
 
 namespace {
+using memory::cuda::check;
+
 cudaStream_t native(DeviceStream stream) {
   return static_cast<cudaStream_t>(stream);
+}
+cudaEvent_t native_event(DeviceEvent event) {
+  return static_cast<cudaEvent_t>(event);
+}
+
+/// The answer to a query of a stream or event.
+Result<bool> ended(cudaError_t code, const char* what) {
+  if (code == cudaErrorNotReady) {
+    // Not a failure, and the caller's next look at the last error shall not find it.
+    (void)cudaGetLastError();
+    return false;
+  }
+  SHUNT_TRY(check(code, what));
+  return true;
 }
 }  // namespace
 
@@ -34,6 +52,10 @@ DeviceBuffer::DeviceBuffer(std::unique_ptr<State> state) : state_(std::move(stat
 DeviceBuffer::DeviceBuffer(DeviceBuffer&&) noexcept = default;
 DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&&) noexcept = default;
 DeviceBuffer::~DeviceBuffer() = default;
+
+Status DeviceBuffer::available() {
+  return engine::cuda::check_device();
+}
 
 Result<DeviceBuffer> DeviceBuffer::create(World& world,
                                           const BufferOptions& options,
@@ -93,6 +115,22 @@ Status DeviceBuffer::combine(DeviceHandle& handle,
 
 Status DeviceBuffer::wait(DeviceStream stream) {
   return state_->buffer->wait(native(stream));
+}
+Status DeviceBuffer::wait_event(DeviceEvent event) {
+  SHUNT_TRY(check(cudaEventSynchronize(native_event(event)), "waiting for the event"));
+  return status();
+}
+Result<bool> DeviceBuffer::query(DeviceStream stream) const {
+  SHUNT_TRY(status());
+  auto done = ended(cudaStreamQuery(native(stream)), "asking whether the stream has ended");
+  if (done && *done) SHUNT_TRY(status());
+  return done;
+}
+Result<bool> DeviceBuffer::query_event(DeviceEvent event) const {
+  SHUNT_TRY(status());
+  auto done = ended(cudaEventQuery(native_event(event)), "asking whether the event has come");
+  if (done && *done) SHUNT_TRY(status());
+  return done;
 }
 Status DeviceBuffer::status() const {
   return state_->buffer->status();
