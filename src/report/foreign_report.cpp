@@ -154,6 +154,10 @@ Table world_table(const Evidence& evidence) {
       if (!word->empty()) name += " " + *word;
     }
     if (sample.path == logs::Path::kNvl) name += " NVLink";
+    if (evidence.files.size() > 1) {
+      const std::string& file = evidence.files[static_cast<std::size_t>(sample.source.file)].name;
+      name += fmt::format(" ({})", file.substr(file.find_last_of('/') + 1));
+    }
     table.rows.push_back({name,
                           saturating_cast<std::int64_t>(ranks->second),
                           maybe(sample.time_us, 1e3),

@@ -60,6 +60,7 @@ struct Picture {
   std::vector<Lane> lanes;
   double length = 0;
   std::string title;
+  bool legend = false;  ///< Lanes are not named by what lies on them.
 };
 
 std::string name_of(const logs::Evidence& evidence, const logs::TraceFact& fact) {
@@ -67,6 +68,15 @@ std::string name_of(const logs::Evidence& evidence, const logs::TraceFact& fact)
   const std::string& path = evidence.files[static_cast<std::size_t>(fact.source.file)].name;
   std::string name = path.substr(path.find_last_of('/') + 1);
   return display_width(name) > 22 ? name.substr(0, 21) + "…" : name;
+}
+
+/// Another file holds more of the same rank: a cut copy would be drawn twice.
+bool is_copy(const logs::Evidence& evidence, const logs::TraceFact& fact) {
+  return std::ranges::any_of(evidence.traces, [&fact](const logs::TraceFact& other) {
+    return fact.trace.summary.header.rank &&
+           other.trace.summary.header.rank == fact.trace.summary.header.rank &&
+           other.trace.summary.events > fact.trace.summary.events;
+  });
 }
 
 /// The round of median length.
@@ -85,7 +95,8 @@ Picture rounds_of(const logs::Evidence& evidence) {
   Picture picture;
   std::size_t drawn = 0;
   for (const logs::TraceFact& fact : evidence.traces) {
-    if (fact.trace.rounds.empty() || ++drawn > kMostTraces) continue;
+    if (fact.trace.rounds.empty() || is_copy(evidence, fact)) continue;
+    if (++drawn > kMostTraces) break;
     const trace::Round& round = typical(fact.trace);
     std::vector<std::pair<std::string, trace::Interval>> phases(round.phases.begin(),
                                                                 round.phases.end());
@@ -126,8 +137,9 @@ std::vector<std::vector<Piece>> side_by_side(std::vector<Piece> pieces) {
 /// A stretch of kernels in the middle of the first trace, and what the others did meanwhile.
 Picture kernels_of(const logs::Evidence& evidence) {
   Picture picture;
-  const auto lead = std::ranges::find_if(
-      evidence.traces, [](const logs::TraceFact& fact) { return !fact.trace.kernels.empty(); });
+  const auto lead = std::ranges::find_if(evidence.traces, [&](const logs::TraceFact& fact) {
+    return !fact.trace.kernels.empty() && !is_copy(evidence, fact);
+  });
   if (lead == evidence.traces.end()) return picture;
   const std::vector<KernelSpan>& kernels = lead->trace.kernels;
   const std::size_t count = std::min(kStretch, kernels.size());
@@ -142,7 +154,7 @@ Picture kernels_of(const logs::Evidence& evidence) {
   std::size_t drawn = 0;
   for (const logs::TraceFact& fact : evidence.traces) {
     const bool same_clock = fact.trace.summary.header.base_ns == lead->trace.summary.header.base_ns;
-    if (!same_clock || drawn >= kMostTraces) continue;
+    if (!same_clock || drawn >= kMostTraces || is_copy(evidence, fact)) continue;
     std::vector<Piece> pieces;
     for (const KernelSpan& kernel : fact.trace.kernels) {
       if (kernel.end_ns < from || kernel.begin_ns > to) continue;
@@ -159,6 +171,7 @@ Picture kernels_of(const logs::Evidence& evidence) {
     }
   }
   picture.length = static_cast<double>(to - from);
+  picture.legend = true;
   picture.title = fmt::format("{} of {} communication kernels{}",
                               count,
                               kernels.size(),
@@ -173,9 +186,9 @@ class Drawing {
 
   std::string draw() {
     const double bottom = height(picture_) - kAxis;
-    draw_legend();
+    if (picture_.legend) draw_legend();
     draw_axis(bottom);
-    double top = kLegend;
+    double top = legend_height(picture_);
     for (const Lane& lane : picture_.lanes) {
       if (lane.first && &lane != &picture_.lanes.front()) top += kGroupGap;
       draw_lane(lane, top);
@@ -185,8 +198,9 @@ class Drawing {
   }
 
  private:
+  static double legend_height(const Picture& picture) { return picture.legend ? kLegend : 8; }
   static double height(const Picture& picture) {
-    double height = kLegend + kAxis;
+    double height = legend_height(picture) + kAxis;
     for (const Lane& lane : picture.lanes) {
       height += kLane + kGap + (lane.first && &lane != &picture.lanes.front() ? kGroupGap : 0);
     }
@@ -223,7 +237,7 @@ class Drawing {
     const double step = tick_step(picture_.length);
     const Scale scale = scale_for(Unit::kNs, picture_.length);
     for (double at = 0; at <= picture_.length; at += step) {
-      canvas_.line(x(at), kLegend - 4, x(at), bottom, kFaint.faded(0.22), 0.6);
+      canvas_.line(x(at), legend_height(picture_) - 4, x(at), bottom, kFaint.faded(0.22), 0.6);
       canvas_.text(x(at), bottom + 16, fmt::format("{:g}", at / scale.divisor), kFaint, {12, 0.5});
     }
     canvas_.line(kLeft, bottom, kWidth - kRight, bottom, kFaint, 0.8);

@@ -18,6 +18,7 @@
 #include "profile/run_json.hpp"
 #include "trace/packet_stream.hpp"
 #include "trace/perfetto_fields.hpp"
+#include "trace/perfetto_packets.hpp"
 #include "trace/track_names.hpp"
 
 namespace shunt::trace {
@@ -31,10 +32,6 @@ constexpr std::size_t kMostRows = std::size_t{1} << 22;
 constexpr std::size_t kMostNames = 4096;
 constexpr std::size_t kMostOpen = 64;
 
-std::string text_of(protozero::data_view view) {
-  return {view.data(), view.size()};
-}
-
 struct Row {
   enum class Kind { kOther, kProcess, kSpans, kPuts, kArrivals };
   Kind kind = Kind::kOther;
@@ -43,89 +40,6 @@ struct Row {
   int warp = 0;
   int qp = 0;
 };
-
-/// A TrackEvent as it stands in its packet.
-struct RawEvent {
-  std::uint64_t time_ns = 0;
-  int type = 0;
-  std::uint64_t row = 0;
-  std::uint64_t category = 0;
-  std::uint64_t name = 0;
-  std::vector<std::pair<std::uint64_t, std::int64_t>> arguments;  ///< Name id, value.
-};
-
-struct Descriptor {
-  std::uint64_t id = 0;
-  std::uint64_t parent = 0;
-  std::string name;
-  std::string description;
-  bool process = false;
-};
-
-Descriptor parse_descriptor(pbf_reader in) {
-  Descriptor out;
-  while (in.next()) {
-    switch (in.tag()) {
-      case field::descriptor::kUuid:
-        out.id = in.get_uint64();
-        break;
-      case field::descriptor::kParentUuid:
-        out.parent = in.get_uint64();
-        break;
-      case field::descriptor::kName:
-        out.name = text_of(in.get_view());
-        break;
-      case field::descriptor::kDescription:
-        out.description = text_of(in.get_view());
-        break;
-      case field::descriptor::kProcess:
-        out.process = true;
-        in.skip();
-        break;
-      default:
-        in.skip();
-    }
-  }
-  return out;
-}
-
-RawEvent parse_event(pbf_reader in) {
-  RawEvent out;
-  while (in.next()) {
-    switch (in.tag()) {
-      case field::event::kType:
-        out.type = in.get_int32();
-        break;
-      case field::event::kTrackUuid:
-        out.row = in.get_uint64();
-        break;
-      case field::event::kCategoryIids:
-        out.category = in.get_uint64();
-        break;
-      case field::event::kNameIid:
-        out.name = in.get_uint64();
-        break;
-      case field::event::kDebugAnnotations: {
-        pbf_reader annotation = in.get_message();
-        std::pair<std::uint64_t, std::int64_t> argument{};
-        while (annotation.next()) {
-          if (annotation.tag() == field::annotation::kNameIid) {
-            argument.first = annotation.get_uint64();
-          } else if (annotation.tag() == field::annotation::kIntValue) {
-            argument.second = annotation.get_int64();
-          } else {
-            annotation.skip();
-          }
-        }
-        out.arguments.push_back(argument);
-        break;
-      }
-      default:
-        in.skip();
-    }
-  }
-  return out;
-}
 
 /// The description that a trace of ours begins with; empty if this is no such packet.
 std::string description_in(std::string_view packet) {
@@ -136,7 +50,7 @@ std::string description_in(std::string_view packet) {
         in.skip();
         continue;
       }
-      Descriptor descriptor = parse_descriptor(in.get_message());
+      PacketTrack descriptor = parse_track(in.get_message());
       if (descriptor.id == 0) return std::move(descriptor.description);
     }
   } catch (const protozero::exception&) {  // NOLINT: not a packet of ours
@@ -184,7 +98,7 @@ class Reader {
 
   void read_packet(pbf_reader in) {
     std::uint64_t time_ns = 0;
-    std::optional<RawEvent> event;
+    std::optional<PacketEvent> event;
     while (in.next()) {
       switch (in.tag()) {
         case field::packet::kTimestamp:
@@ -194,7 +108,7 @@ class Reader {
           intern(in.get_message());
           break;
         case field::packet::kTrackDescriptor:
-          declare(parse_descriptor(in.get_message()));
+          declare(parse_track(in.get_message()));
           break;
         case field::packet::kTrackEvent:
           event = parse_event(in.get_message());
@@ -218,23 +132,12 @@ class Reader {
         in.skip();
         continue;
       }
-      pbf_reader entry = in.get_message();
-      std::uint64_t id = 0;
-      std::string name;
-      while (entry.next()) {
-        if (entry.tag() == field::interned::kIid) {
-          id = entry.get_uint64();
-        } else if (entry.tag() == field::interned::kName) {
-          name = text_of(entry.get_view());
-        } else {
-          entry.skip();
-        }
-      }
+      auto [id, name] = parse_interned(in.get_message());
       if (names->size() < kMostNames) names->insert_or_assign(id, std::move(name));
     }
   }
 
-  void declare(const Descriptor& descriptor) {
+  void declare(const PacketTrack& descriptor) {
     if (descriptor.id == 0 || rows_.size() >= kMostRows) return;
     Row row;
     if (descriptor.process) {
@@ -259,7 +162,7 @@ class Reader {
 
   /// Op, peer, chunk and bytes: what all records have.
   template <typename Record>
-  bool describe(const RawEvent& event, Record& record) {
+  bool describe(const PacketEvent& event, Record& record) {
     const auto phase = record::parse_phase(look_up(categories_, event.category));
     if (!phase) return false;
     record.phase = *phase;
@@ -281,7 +184,7 @@ class Reader {
     return true;
   }
 
-  [[nodiscard]] std::int64_t argument(const RawEvent& event, std::string_view name) const {
+  [[nodiscard]] std::int64_t argument(const PacketEvent& event, std::string_view name) const {
     for (const auto& [id, value] : event.arguments) {
       if (look_up(argument_names_, id) == name) return value;
     }
@@ -294,7 +197,7 @@ class Reader {
     return found == names.end() ? std::string_view() : std::string_view(found->second);
   }
 
-  void take(const RawEvent& event) {
+  void take(const PacketEvent& event) {
     const auto found = rows_.find(event.row);
     if (found == rows_.end() || found->second.rank < 0) return;
     const Row& row = found->second;
@@ -307,7 +210,7 @@ class Reader {
     }
   }
 
-  void take_arrival(const Row& row, const RawEvent& event) {
+  void take_arrival(const Row& row, const PacketEvent& event) {
     record::Arrival arrival;
     arrival.time_ns = event.time_ns;
     if (!describe(event, arrival)) {
@@ -318,7 +221,7 @@ class Reader {
     ++seen_[static_cast<std::size_t>(row.rank)];
   }
 
-  void take_span(const Row& row, const RawEvent& event) {
+  void take_span(const Row& row, const PacketEvent& event) {
     auto& open = spans_[event.row];
     if (event.type == field::kSliceBegin && open.size() < kMostOpen) {
       record::Span span;
@@ -339,7 +242,7 @@ class Reader {
     }
   }
 
-  void take_put(const Row& row, const RawEvent& event) {
+  void take_put(const Row& row, const PacketEvent& event) {
     auto& open = puts_[event.row];
     if (event.type == field::kSliceEnd && open) {
       open->completed_ns = event.time_ns;

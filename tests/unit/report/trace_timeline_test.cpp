@@ -82,6 +82,20 @@ TEST(TraceTimeline, PutsRanksOfOneClockUnderEachOther) {
   EXPECT_THAT(picture.markup, HasSubstr(">rank 1</text>"));
 }
 
+TEST(TraceTimeline, LeavesOutACutCopyOfARank) {
+  const std::string whole = kernels(0, 0);
+  const std::string cut = whole.substr(0, whole.size() / 2);
+  const auto count = [](const std::string& text, const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  EXPECT_EQ(count(drawn({whole, cut}).markup, ">rank 0</text>"), 1U);
+  EXPECT_EQ(count(drawn({cut}).markup, ">rank 0</text>"), 1U);
+}
+
 TEST(TraceTimeline, DrawsNothingWithoutCommunication) {
   EXPECT_EQ(drawn({}).markup, "");
   EXPECT_EQ(

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The shunt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/perfetto_packets.hpp"
+
+#include "trace/perfetto_fields.hpp"
+
+namespace shunt::trace {
+namespace {
+
+using protozero::pbf_reader;
+
+std::string text_of(protozero::data_view view) {
+  return {view.data(), view.size()};
+}
+
+}  // namespace
+
+PacketTrack parse_track(pbf_reader in) {
+  PacketTrack out;
+  while (in.next()) {
+    switch (in.tag()) {
+      case field::descriptor::kUuid:
+        out.id = in.get_uint64();
+        break;
+      case field::descriptor::kParentUuid:
+        out.parent = in.get_uint64();
+        break;
+      case field::descriptor::kName:
+        out.name = text_of(in.get_view());
+        break;
+      case field::descriptor::kDescription:
+        out.description = text_of(in.get_view());
+        break;
+      case field::descriptor::kProcess:
+        out.process = true;
+        in.skip();
+        break;
+      default:
+        in.skip();
+    }
+  }
+  return out;
+}
+
+PacketEvent parse_event(pbf_reader in) {
+  PacketEvent out;
+  while (in.next()) {
+    switch (in.tag()) {
+      case field::event::kType:
+        out.type = in.get_int32();
+        break;
+      case field::event::kTrackUuid:
+        out.row = in.get_uint64();
+        break;
+      case field::event::kCategoryIids:
+        out.category = in.get_uint64();
+        break;
+      case field::event::kNameIid:
+        out.name = in.get_uint64();
+        break;
+      case field::event::kDebugAnnotations: {
+        pbf_reader annotation = in.get_message();
+        std::pair<std::uint64_t, std::int64_t> argument{};
+        while (annotation.next()) {
+          if (annotation.tag() == field::annotation::kNameIid) {
+            argument.first = annotation.get_uint64();
+          } else if (annotation.tag() == field::annotation::kIntValue) {
+            argument.second = annotation.get_int64();
+          } else {
+            annotation.skip();
+          }
+        }
+        out.arguments.push_back(argument);
+        break;
+      }
+      default:
+        in.skip();
+    }
+  }
+  return out;
+}
+
+std::pair<std::uint64_t, std::string> parse_interned(pbf_reader in) {
+  std::pair<std::uint64_t, std::string> out;
+  while (in.next()) {
+    if (in.tag() == field::interned::kIid) {
+      out.first = in.get_uint64();
+    } else if (in.tag() == field::interned::kName) {
+      out.second = text_of(in.get_view());
+    } else {
+      in.skip();
+    }
+  }
+  return out;
+}
+
+}  // namespace shunt::trace
