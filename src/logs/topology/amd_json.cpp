@@ -62,13 +62,70 @@ const Json* gpu_list(const Json& root) {
   return nullptr;
 }
 
+/// Grows with the highest device that a key names; a damaged number names none.
+std::size_t gpu_at(Topology& topology, int index) {
+  while (topology.devices.size() <= static_cast<std::size_t>(index)) {
+    cluster::Device device;
+    device.index = static_cast<int>(topology.devices.size());
+    device.label = fmt::format("GPU{}", device.index);
+    topology.add(std::move(device));
+  }
+  return static_cast<std::size_t>(index);
+}
+
+/// "(Topology) Link type between DRM devices 0 and 3": "XGMI" of `rocm-smi --showtopo --json`.
+void take_pair(const std::string& key, const std::string& value, Topology& topology) {
+  constexpr int kMostGpus = 64;
+  const std::vector<std::string_view> words = split_words(key);
+  if (words.size() < 8 || words[0] != "(Topology)" || words[words.size() - 2] != "and") return;
+  const auto a = small_count(words[words.size() - 3]);
+  const auto b = small_count(words.back());
+  if (!a || !b || *a == *b || *a >= kMostGpus || *b >= kMostGpus) return;
+  const std::size_t from = gpu_at(topology, *a);
+  const std::size_t to = gpu_at(topology, *b);
+  // One key stands for both directions.
+  for (cluster::Path* cell : {&topology.cell(from, to), &topology.cell(to, from)}) {
+    const auto count = small_count(value);
+    if (words[1] == "Weight" && count) {
+      cell->weight = *count;
+    } else if (words[1] == "Hops" && count) {
+      cell->hops = *count;
+    } else if (words[1] == "Link") {
+      cell->kind = cluster::parse_path(value).value_or(cluster::Path{}).kind;
+    }
+  }
+}
+
+std::vector<Topology> read_rocm_json(const Json& root) {
+  if (!root.is_object()) return {};
+  Topology topology;
+  topology.source = "rocm-smi --showtopo --json";
+  for (const auto& part : root.items()) {
+    if (!part.value().is_object()) continue;
+    for (const auto& item : part.value().items()) {
+      if (item.value().is_string())
+        take_pair(item.key(), item.value().get<std::string>(), topology);
+    }
+  }
+  for (const auto& part : root.items()) {
+    const auto index =
+        part.key().substr(0, 4) == "card" ? small_count(part.key().substr(4)) : std::nullopt;
+    if (!index || static_cast<std::size_t>(*index) >= topology.devices.size()) continue;
+    if (part.value().is_object()) {
+      topology.devices[static_cast<std::size_t>(*index)].numa =
+          text_of(part.value(), "(Topology) Numa Node");
+    }
+  }
+  return topology.devices.empty() ? std::vector<Topology>{} : std::vector<Topology>{topology};
+}
+
 }  // namespace
 
 std::vector<Topology> read_amd_json(const std::string& text) {
   const Json root = Json::parse(text, nullptr, false);
   const Json* list = root.is_discarded() ? nullptr : gpu_list(root);
   if (list == nullptr) {
-    return {};
+    return root.is_discarded() ? std::vector<Topology>{} : read_rocm_json(root);
   }
   Topology topology;
   topology.source = "amd-smi topology --json";

@@ -29,7 +29,7 @@ class Sink;
 /// `amd-smi xgmi`: matrices of links, and what each GPU read and wrote as counters.
 void read_amd_xgmi(const Document& document, Sink& sink);
 
-/// `amd-smi topology --json`. Empty if the text is not that.
+/// `amd-smi topology --json` or `rocm-smi --showtopo --json`. Empty if the text is not that.
 [[nodiscard]] std::vector<cluster::Topology> read_amd_json(const std::string& text);
 
 }  // namespace shunt::logs

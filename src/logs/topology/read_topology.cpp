@@ -54,7 +54,8 @@ void read_json(const Document& document, Sink& sink) {
   std::string text;
   bool links = false;
   for (std::size_t at = begin; at < end; ++at) {
-    links = links || contains(document.lines[at].text, "link_type");
+    links = links || contains(document.lines[at].text, "link_type") ||
+            contains(document.lines[at].text, "(Topology) Link type");
     text += document.lines[at].text + "\n";
   }
   if (!links) {

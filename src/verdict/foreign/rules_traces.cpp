@@ -141,7 +141,7 @@ void phases_of(const Situation& s, const logs::TraceFact& fact, Findings& findin
   }
   Finding finding = Build(id, severity, Confidence::kLow, rank_name(s, fact));
   finding.sentence =
-      fmt::format("{} rounds of {:.1f} µs in the mean. {}", trace.rounds.size(), round_us, verdict);
+      fmt::format("{} {} rounds of {:.1f} µs in the mean.", verdict, trace.rounds.size(), round_us);
   if (trace.orphans > 0) {
     finding.sentence +=
         fmt::format(" {} begins or ends have no partner and are left out.", trace.orphans);
