@@ -42,6 +42,11 @@ struct LowLatency {
 /// Times, bytes and workload of `ll` as evidence of `finding`.
 void add_low_latency_bytes(const Situation& s, const LowLatency& ll, Finding& finding);
 
+/// One rank that is slower than the others, and iterations that stopped.
+void judge_low_latency_ranks(const Situation& s,
+                             const LowLatency& ll,
+                             std::vector<Finding>& findings);
+
 /// What the wire may carry; only where several nodes are certain. `explained`: another rule has
 /// already said why the times are long.
 void judge_low_latency_wire(const Situation& s,
