@@ -238,6 +238,61 @@ TEST(ReadTopology, AmdSmiJson) {
   EXPECT_TRUE(evidence.unread.empty());
 }
 
+TEST(ReadTopology, RocmJson) {
+  const Evidence evidence = read(
+      R"({"system":{"(Topology) Weight between DRM devices 0 and 1":"15",
+                    "(Topology) Hops between DRM devices 0 and 1":"1",
+                    "(Topology) Link type between DRM devices 0 and 1":"XGMI",
+                    "(Topology) Link type between DRM devices 0 and 999999":"XGMI"},
+          "card1":{"(Topology) Numa Node":"1"}})");
+  ASSERT_EQ(evidence.topologies.size(), 1U);
+  const Topology& topology = evidence.topologies[0].topology;
+  EXPECT_EQ(labels(topology), "GPU0 GPU1");
+  EXPECT_EQ(topology.cell(1, 0).kind, PathKind::kXgmi);
+  EXPECT_EQ(topology.cell(1, 0).weight, 15);
+  EXPECT_EQ(topology.devices[1].numa, "1");
+}
+
+TEST(ReadTopology, AmdXgmiMetricsAreLinksAndCounters) {
+  const Evidence evidence = read(
+      "LINK METRIC TABLE:\n"
+      "       bdf          bit_rate max_bandwidth link_type GPU0 GPU1 GPU2\n"
+      "GPU0   0000:05:00.0 32 Gb/s  512 Gb/s      XGMI\n"
+      " Read                                      N/A    1.5 TB   N/A\n"
+      " Write                                     N/A    229.1 MB N/A\n"
+      "GPU1   0000:15:00.0 32 Gb/s  512 Gb/s      XGMI\n"
+      " Read                                      7 KB   N/A      N/A\n"
+      " Write                                     8 KB   N/A      N/A\n"
+      "GPU2   0000:25:00.0 65535 Gb/s4294967295 Gb/sN/A\n"
+      " Read                                      N/A    N/A      N/A\n"
+      "the end\n");
+  ASSERT_EQ(evidence.topologies.size(), 1U);
+  const Topology& topology = evidence.topologies[0].topology;
+  EXPECT_EQ(topology.cell(0, 1).kind, PathKind::kXgmi);
+  EXPECT_DOUBLE_EQ(topology.cell(0, 1).gb_per_s, 64);
+  EXPECT_EQ(topology.cell(0, 2).kind, PathKind::kNoLink);
+  EXPECT_EQ(topology.cell(2, 0).kind, PathKind::kUnknown);
+  ASSERT_EQ(evidence.counters.size(), 2U);
+  ASSERT_NE(evidence.counters[0].find("xgmi_read_gpu1"), nullptr);
+  EXPECT_EQ(evidence.counters[0].find("xgmi_read_gpu1")->value, 1'500'000'000'000U);
+  EXPECT_EQ(evidence.counters[0].find("xgmi_write_gpu1")->value, 229'100'000U);
+  EXPECT_EQ(evidence.counters[1].find("xgmi_write_gpu0")->value, 8000U);
+  ASSERT_EQ(evidence.unread.size(), 1U);
+}
+
+TEST(ReadTopology, AmdLinkStatesOfAVirtualMachineAreUnknownNotDown) {
+  const Evidence evidence = read(
+      "XGMI LINK STATUS:\n       bdf           GPU0    GPU1    GPU2\n"
+      "GPU0   0000:05:00.0  SELF    N/A     U\nGPU1   0000:15:00.0  N/A     SELF    D\n"
+      "GPU2   0000:25:00.0  U       D       SELF\n\n* U:Up D:Down X:Disabled\n");
+  ASSERT_EQ(evidence.topologies.size(), 1U);
+  const Topology& topology = evidence.topologies[0].topology;
+  EXPECT_EQ(topology.cell(0, 1).kind, PathKind::kUnknown);
+  EXPECT_EQ(topology.cell(0, 2).kind, PathKind::kXgmi);
+  EXPECT_EQ(topology.cell(1, 2).kind, PathKind::kNoLink);
+  EXPECT_TRUE(evidence.unread.empty());
+}
+
 TEST(ReadTopology, XgmiCountsOnceThoughEveryCardPrintsThem) {
   const Evidence evidence = read(
       "$ cat /sys/class/drm/card*/device/xgmi_num_links\n"

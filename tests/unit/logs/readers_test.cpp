@@ -138,6 +138,43 @@ TEST(ReadTables, CellsKeepTheirColumnsMeaning) {
   EXPECT_DOUBLE_EQ(e.samples[0].settings.at("ranks"), 8);
 }
 
+TEST(ReadTables, HeadsOfTwoRowsAndHabitualUnits) {
+  const Evidence evidence = read(
+      "| #EP | Dispatch | | Combine | |\n| | latency | bandwidth | latency | bandwidth |\n"
+      "|---|---|---|---|---|\n| 16 | 121 | 61 | 188 | 77 |\n");
+  ASSERT_EQ(evidence.samples.size(), 2U);
+  EXPECT_EQ(evidence.samples[0].operation, Operation::kDispatch);
+  EXPECT_EQ(evidence.samples[0].rate_gbs, 61);
+  EXPECT_EQ(evidence.samples[0].time_us, 121);
+  EXPECT_EQ(evidence.samples[1].operation, Operation::kCombine);
+  EXPECT_EQ(evidence.samples[1].rate_gbs, 77);
+  EXPECT_EQ(evidence.samples[1].settings.at("ranks"), 16);
+  EXPECT_EQ(evidence.files[0].notes.size(), 4U) << "what was assumed is said";
+}
+
+TEST(ReadTables, ATitlesFigureIsNoUnitOfItsColumns) {
+  const Evidence evidence = read(
+      "all-to-all over 400 Gb/s NICs\n\n| size | algbw |\n|---|---|\n| 1M | 17.2 |\n| 2M | 18.0 "
+      "|\n");
+  ASSERT_EQ(evidence.sweeps.size(), 1U);
+  EXPECT_EQ(evidence.sweeps[0].rows[0].rate_gbs, 17.2);
+}
+
+TEST(ReadTables, FiguresThatCannotBeTheHabitualUnitAreLeftAlone) {
+  const Evidence evidence =
+      read("| kernel | bandwidth |\n|---|---|\n| dispatch | 61000 |\n| combine | 77000 |\n");
+  EXPECT_TRUE(evidence.samples.empty());
+}
+
+TEST(ReadFacts, RowsOverRanksTakeTheirOperationFromTheLineAbove) {
+  const Evidence evidence = read("Combine:\nEP16: 287 us, 25.6 GB/s\n- EP32 0.4 ms 18.3 GB/s\n");
+  ASSERT_EQ(evidence.samples.size(), 2U);
+  EXPECT_EQ(evidence.samples[1].operation, Operation::kCombine);
+  EXPECT_EQ(evidence.samples[1].time_us, 400);
+  EXPECT_EQ(evidence.samples[1].settings.at("ranks"), 32);
+  EXPECT_TRUE(read("EP16: 25.6 GB/s, 18.3 GB/s\n").samples.empty());
+}
+
 TEST(ReadFailures, FieldsKeepTheirNames) {
   const Evidence e = read(
       "DeepEP dispatch forwarder timeout (RDMA meta), channel: 4, RDMA: 1, nvl: 4, src RDMA lane: "
