@@ -89,7 +89,7 @@ std::vector<int> BenchCheck::ranks_of(int rank, std::int64_t token) const {
     if (id >= 0) ranks.push_back(id / experts_per_rank_);
   }
   std::ranges::sort(ranks);
-  ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;
 }
 
