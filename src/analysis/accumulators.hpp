@@ -69,7 +69,7 @@ struct PhaseTotals {
   [[nodiscard]] std::uint64_t bytes() const { return phase_bytes != 0 ? phase_bytes : work_bytes; }
 };
 
-/// One (operation, source rank, target rank).
+/// One (operation, source rank, target rank, NIC of the rank).
 struct PairTotals {
   std::uint64_t puts = 0;
   std::uint64_t put_bytes = 0;
@@ -100,10 +100,28 @@ struct PutEvent {
          (static_cast<std::uint64_t>(phase) & 0xff);
 }
 
+/// A source rank, a target rank, and which of the source's NICs: 24, 24 and 16 bits.
+struct PairKey {
+  int source = 0;
+  int target = 0;
+  int nic = 0;
+
+  [[nodiscard]] constexpr std::uint64_t packed() const {
+    return (static_cast<std::uint64_t>(source & 0xffffff) << 40) |
+           (static_cast<std::uint64_t>(target & 0xffffff) << 16) |
+           static_cast<std::uint64_t>(nic & 0xffff);
+  }
+  [[nodiscard]] static constexpr PairKey unpack(std::uint64_t key) {
+    return {static_cast<int>(key >> 40),
+            static_cast<int>(key >> 16 & 0xffffff),
+            static_cast<int>(key & 0xffff)};
+  }
+};
+
 /// Everything that the visitor saw.
 struct Accumulated {
   std::unordered_map<std::uint64_t, PhaseTotals> phases;  ///< By phase_key().
-  /// By operation, then source << 32 | target.
+  /// By operation, then PairKey.
   std::unordered_map<std::uint32_t, std::unordered_map<std::uint64_t, PairTotals>> pairs;
   std::unordered_map<std::uint32_t, std::vector<PutEvent>> events;
   std::uint64_t records = 0;

@@ -20,6 +20,7 @@ constexpr double kImpossible = 1.02;
 struct Pair {
   int source;
   int target;
+  int nic;
   const PairTotals* totals;
 };
 
@@ -40,14 +41,13 @@ std::vector<Pair> pairs_passing(const Accumulated& seen,
   const auto it = seen.pairs.find(op);
   if (it == seen.pairs.end()) return pairs;
   for (const auto& [key, totals] : it->second) {
-    const int source = static_cast<int>(key >> 32);
-    const int target = static_cast<int>(key & 0xffffffffU);
-    if (source >= shape.world || target < 0 || target >= shape.world) continue;
+    const auto [source, target, nic] = PairKey::unpack(key);
+    if (source >= shape.world || target >= shape.world) continue;
     if (passes(shape, source, target, node, incoming)) {
-      pairs.push_back({source, target, &totals});
+      pairs.push_back({source, target, nic, &totals});
     }
   }
-  std::ranges::sort(pairs, {}, [](const Pair& p) { return std::pair(p.source, p.target); });
+  std::ranges::sort(pairs, {}, [](const Pair& p) { return std::tuple(p.source, p.target, p.nic); });
   return pairs;
 }
 
@@ -230,6 +230,59 @@ void summarise_link(const profile::RunInfo& run, LinkSamples& samples, LinkMeasu
   rate_link(run, samples, link);
 }
 
+/// What NIC `nic` of all sending ranks of `link` carried, where each operation is complete.
+NicMeasure measure_nic(const Accumulated& seen,
+                       const profile::RunInfo& run,
+                       const std::vector<OperationExtent>& extents,
+                       const LinkMeasure& link,
+                       int nic) {
+  std::vector<double> bytes;
+  std::vector<double> window;
+  std::vector<double> rate;
+  std::vector<double> puts;
+  for (const OperationExtent& extent : extents) {
+    std::vector<Interval> windows;
+    double sum = 0;
+    double count = 0;
+    for (const Pair& pair : pairs_passing(seen, run.shape, extent.op, link.node, false)) {
+      const PairTotals& totals = *pair.totals;
+      if (pair.nic != nic || totals.puts == 0) continue;
+      if (!totals.complete()) return {.nic = nic};
+      windows.push_back({totals.first_post, totals.last_arrival});
+      sum += static_cast<double>(totals.put_bytes);
+      count += static_cast<double>(totals.puts);
+    }
+    const auto length_ns = static_cast<double>(length(unite(std::move(windows))));
+    if (length_ns <= 0) continue;
+    bytes.push_back(sum);
+    window.push_back(length_ns);
+    rate.push_back(sum / length_ns);
+    puts.push_back(count);
+  }
+  NicMeasure out{.nic = nic};
+  out.bytes = summarise(bytes);
+  out.window_ns = summarise(window);
+  out.rate = summarise(rate);
+  out.puts = summarise(puts);
+  if (const auto rating = run.config.link_rate_bytes_per_s; rating && !out.rate.empty()) {
+    const double share = out.rate.p50 / (*rating / 1e9);
+    if (*rating > 0 && share <= kImpossible) out.utilisation = std::min(share, 1.0);
+  }
+  return out;
+}
+
+/// NICs of the nodes that send; by number where all ranks of a node stripe over the same ones.
+void measure_nics(const Accumulated& seen,
+                  const profile::RunInfo& run,
+                  const std::vector<OperationExtent>& extents,
+                  LinkMeasure& link) {
+  const int nics = run.config.nics_per_node.value_or(1);
+  if (nics < 2 || !run.config.emulated_link || link.incoming) return;
+  for (int nic = 0; nic < nics; ++nic) {
+    link.nics.push_back(measure_nic(seen, run, extents, link, nic));
+  }
+}
+
 /// Every iteration moves the same; the counter saw them all, the records only some.
 std::uint64_t of_all_iterations(const profile::RunConfig& config, std::uint64_t recorded_bytes) {
   const int every = config.recorded_every.value_or(1);
@@ -256,6 +309,7 @@ std::vector<std::vector<Interval>> measure_links(const Accumulated& seen,
     }
     if (samples.window.empty() && link.incomplete_iterations == 0) return;
     summarise_link(run, samples, link);
+    measure_nics(seen, run, extents, link);
     out.links.push_back(std::move(link));
   };
   for (int node = 0; node < nodes; ++node) {

@@ -14,11 +14,6 @@ bool carries_rows(int chunk, record::Phase phase) {
   return chunk >= 0 && phase != record::Phase::kCountExchange;
 }
 
-std::uint64_t pair_key(int source, int target) {
-  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32) |
-         static_cast<std::uint32_t>(target);
-}
-
 }  // namespace
 
 MeasureBuilder::MeasureBuilder(std::size_t max_events)
@@ -59,7 +54,7 @@ void MeasureBuilder::on_span(int rank, const record::Span& span) {
 
 void MeasureBuilder::on_put(int rank, const record::Put& put) {
   ++seen_->records;
-  PairTotals& pair = seen_->pairs[put.op][pair_key(rank, put.peer)];
+  PairTotals& pair = seen_->pairs[put.op][PairKey{rank, put.peer, put.nic}.packed()];
   if (!carries_rows(put.chunk, put.phase)) {
     pair.control_bytes += put.bytes;
     return;
@@ -75,7 +70,7 @@ void MeasureBuilder::on_put(int rank, const record::Put& put) {
 void MeasureBuilder::on_arrival(int rank, const record::Arrival& arrival) {
   ++seen_->records;
   if (!carries_rows(arrival.chunk, arrival.phase)) return;
-  PairTotals& pair = seen_->pairs[arrival.op][pair_key(arrival.peer, rank)];
+  PairTotals& pair = seen_->pairs[arrival.op][PairKey{arrival.peer, rank, arrival.nic}.packed()];
   ++pair.arrivals;
   pair.arrival_bytes += arrival.bytes;
   pair.last_arrival = std::max(pair.last_arrival, arrival.time_ns);

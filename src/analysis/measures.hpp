@@ -58,6 +58,16 @@ struct RankOperation {
   double wait_ns = 0;
 };
 
+/// One NIC's part of what a link carried.
+struct NicMeasure {
+  int nic = 0;
+  Stats bytes;      ///< Of the puts that carry records; all empty where one has no arrival.
+  Stats window_ns;  ///< Union over the ranks of [first put posted, last arrival] on it.
+  Stats rate;       ///< bytes / window, GB/s.
+  Stats puts;
+  std::optional<double> utilisation;  ///< Share of one NIC's rating, median.
+};
+
 /// A link in one direction: the NIC of `node`, all its ranks sharing it; incoming ones from three
 /// nodes on, where several senders may meet at one. One sample per measured iteration whose puts
 /// and arrivals are all there.
@@ -90,6 +100,8 @@ struct LinkMeasure {
   int last_target = -1;
   double last_share = 0;                    ///< How often, 0 … 1.
   std::uint64_t incomplete_iterations = 0;  ///< Left out: puts without arrival or the reverse.
+  /// Outgoing links of emulated nodes with several NICs: by NIC. Empty otherwise.
+  std::vector<NicMeasure> nics;
 };
 
 /// dispatch or combine over the measured iterations.

@@ -24,9 +24,8 @@
 namespace shunt::bootstrap {
 namespace {
 
-constexpr const char* kNic = "nic0";
-constexpr const char* kSwitch = "switch0";
 constexpr int kMostNodes = 1000;
+constexpr int kMostNics = 16;
 constexpr int kSmallestMtu = 576;
 constexpr int kLargestMtu = 65535;
 /// The bucket holds what passes in this time, so that short transfers see the rate as well.
@@ -139,13 +138,19 @@ Status in_namespace(int fd, const std::function<Status(Netlink&)>& work) {
   });
 }
 
-std::string port_name(int node) {
-  return fmt::format("port{}", node);
+std::string port_name(int node, int nic) {
+  return fmt::format("port{}.{}", node, nic);
 }
 
-std::uint32_t node_address(int node) {
+std::string switch_name(int nic) {
+  return fmt::format("switch{}", nic);
+}
+
+/// A network a plane: 10.77.0.0/16, 10.78.0.0/16 …
+std::uint32_t nic_address(int node, int nic) {
   const auto n = static_cast<std::uint32_t>(node);
-  return (10U << 24) | (77U << 16) | ((n / 250) << 8) | (n % 250 + 1);
+  return (10U << 24) | (77U + static_cast<std::uint32_t>(nic)) << 16 | ((n / 250) << 8) |
+         (n % 250 + 1);
 }
 
 TokenBucket token_bucket(const EmulatedLinkOptions& options) {
@@ -164,6 +169,10 @@ TokenBucket token_bucket(const EmulatedLinkOptions& options) {
 Status check(const EmulatedLinkOptions& options) {
   if (options.nodes < 1 || options.nodes > kMostNodes) {
     return usage_error("{} emulated nodes are not allowed; 1 to {}", options.nodes, kMostNodes);
+  }
+  if (options.nics < 1 || options.nics > kMostNics) {
+    return usage_error(
+        "{} NICs an emulated node are not allowed; 1 to {}", options.nics, kMostNics);
   }
   // Written so that NaN is refused too.
   if (!(options.rate_bytes_per_s >= 1e4 && options.rate_bytes_per_s <= 1e12)) {
@@ -195,38 +204,45 @@ Status EmulatedNodes::build() {
     if (!made) return Unexpected(std::move(made).error());
     nodes_.push_back(std::move(*made));
   }
-  const Status wired = in_namespace(
-      switch_.get(), [this](Netlink& netlink) -> Status { return build_switch(netlink); });
+  const Status wired = in_namespace(switch_.get(), [this](Netlink& netlink) -> Status {
+    SHUNT_TRY(set_up(netlink, "lo"));
+    for (int nic = 0; nic < nics(); ++nic) SHUNT_TRY(build_plane(netlink, nic));
+    return {};
+  });
   SHUNT_TRY(wired);
   for (int node = 0; node < options_.nodes; ++node) {
-    const Status ready =
-        in_namespace(nodes_[static_cast<std::size_t>(node)].get(),
-                     [this, node](Netlink& netlink) -> Status { return build_nic(netlink, node); });
+    const Status ready = in_namespace(
+        nodes_[static_cast<std::size_t>(node)].get(),
+        [this, node](Netlink& netlink) -> Status { return build_nics(netlink, node); });
     SHUNT_TRY(ready);
   }
   return {};
 }
 
 /// Creates both ends of every link; a node's end appears in the node's namespace.
-Status EmulatedNodes::build_switch(Netlink& netlink) const {
-  SHUNT_TRY(set_up(netlink, "lo"));
-  SHUNT_TRY(add_bridge(netlink, kSwitch, options_.mtu));
-  SHUNT_TRY(set_up(netlink, kSwitch));
+Status EmulatedNodes::build_plane(Netlink& netlink, int nic) const {
+  const std::string bridge = switch_name(nic);
+  SHUNT_TRY(add_bridge(netlink, bridge, options_.mtu));
+  SHUNT_TRY(set_up(netlink, bridge));
   for (int node = 0; node < nodes(); ++node) {
-    const std::string port = port_name(node);
+    const std::string port = port_name(node, nic);
     const int fd = nodes_[static_cast<std::size_t>(node)].get();
-    SHUNT_TRY(add_veth(netlink, {port, kSwitch, kNic, fd, options_.mtu}));
+    SHUNT_TRY(add_veth(netlink, {port, bridge, interface_name(nic), fd, options_.mtu}));
     SHUNT_TRY(add_token_bucket(netlink, port, token_bucket(options_)));
     SHUNT_TRY(set_up(netlink, port));
   }
   return {};
 }
 
-Status EmulatedNodes::build_nic(Netlink& netlink, int node) const {
+Status EmulatedNodes::build_nics(Netlink& netlink, int node) const {
   SHUNT_TRY(set_up(netlink, "lo"));
-  SHUNT_TRY(add_token_bucket(netlink, kNic, token_bucket(options_)));
-  SHUNT_TRY(add_address(netlink, kNic, node_address(node), 16));
-  return set_up(netlink, kNic);
+  for (int nic = 0; nic < nics(); ++nic) {
+    const std::string name = interface_name(nic);
+    SHUNT_TRY(add_token_bucket(netlink, name, token_bucket(options_)));
+    SHUNT_TRY(add_address(netlink, name, nic_address(node, nic), 16));
+    SHUNT_TRY(set_up(netlink, name));
+  }
+  return {};
 }
 
 Status EmulatedNodes::enter(int node) const {
@@ -236,13 +252,13 @@ Status EmulatedNodes::enter(int node) const {
   return enter_namespace(nodes_[static_cast<std::size_t>(node)].get());
 }
 
-std::string EmulatedNodes::address(int node) const {
-  const std::uint32_t a = node_address(node);
+std::string EmulatedNodes::address(int node, int nic) const {
+  const std::uint32_t a = nic_address(node, nic);
   return fmt::format("{}.{}.{}.{}", a >> 24, (a >> 16) & 255, (a >> 8) & 255, a & 255);
 }
 
-const char* EmulatedNodes::interface_name() {
-  return kNic;
+std::string EmulatedNodes::interface_name(int nic) {
+  return fmt::format("nic{}", nic);
 }
 
 std::uint32_t EmulatedNodes::burst_bytes() const {
@@ -250,17 +266,37 @@ std::uint32_t EmulatedNodes::burst_bytes() const {
 }
 
 Result<LinkCounters> EmulatedNodes::counters(int node) const {
+  return read_nics(node, 0, nics());
+}
+
+Result<LinkCounters> EmulatedNodes::counters(int node, int nic) const {
+  if (nic < 0 || nic >= nics()) {
+    return usage_error("there is no NIC {} of an emulated node; they are 0 … {}", nic, nics() - 1);
+  }
+  return read_nics(node, nic, nic + 1);
+}
+
+Result<LinkCounters> EmulatedNodes::read_nics(int node, int first, int end) const {
   if (node < 0 || node >= nodes()) {
     return usage_error("there is no emulated node {}; they are 0 … {}", node, nodes() - 1);
   }
-  LinkCounters counters;
+  LinkCounters sum;
   const int fd = nodes_[static_cast<std::size_t>(node)].get();
-  const Status read = in_namespace(fd, [&counters](Netlink& netlink) -> Status {
-    counters.resent_segments = resent_segments();
-    return read_counters(netlink, kNic, &counters);
+  const Status read = in_namespace(fd, [&](Netlink& netlink) -> Status {
+    sum.resent_segments = resent_segments();
+    for (int nic = first; nic < end; ++nic) {
+      LinkCounters one;
+      SHUNT_TRY(read_counters(netlink, interface_name(nic), &one));
+      sum.wire_bytes += one.wire_bytes;
+      sum.wire_packets += one.wire_packets;
+      sum.drops += one.drops;
+      sum.interface_tx_bytes += one.interface_tx_bytes;
+      sum.interface_rx_bytes += one.interface_rx_bytes;
+    }
+    return {};
   });
   if (!read) return Unexpected(read.error());
-  return counters;
+  return sum;
 }
 
 }  // namespace shunt::bootstrap

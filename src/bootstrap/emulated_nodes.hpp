@@ -8,6 +8,9 @@
 //   node 1: nic0, token bucket ──┼── switch: bridge, one token bucket per port
 //   …                          ──┘
 //
+// Several NICs a node are as many such planes beside each other, NIC k reaching the peers' NICs k
+// only, as networks with a switch for every rail are built.
+//
 // Each box is a network namespace without a name, held by descriptors only: the kernel takes all of
 // it down with the last process that holds them, however that ends. Nothing is ever created in the
 // machine's own namespace.
@@ -28,7 +31,8 @@ class Netlink;
 
 struct EmulatedLinkOptions {
   int nodes = 2;
-  /// Of each node's NIC, in each direction: what its token bucket lets through, Ethernet headers
+  int nics = 1;  ///< Of each node, all of the same rate.
+  /// Of each NIC, in each direction: what its token bucket lets through, Ethernet headers
   /// included.
   double rate_bytes_per_s = 0;
   /// Of the NICs. Jumbo frames, as networks under RDMA have them.
@@ -56,13 +60,17 @@ class EmulatedNodes {
 
   /// Moves the calling thread, and what it starts or forks from then on, to `node`.
   [[nodiscard]] Status enter(int node) const;
-  /// IPv4 address of the node's NIC.
-  [[nodiscard]] std::string address(int node) const;
-  /// Name of the node's network interface, the same on all nodes.
-  [[nodiscard]] static const char* interface_name();
+  /// IPv4 address of a NIC of the node.
+  [[nodiscard]] std::string address(int node, int nic = 0) const;
+  /// Name of that network interface, the same on all nodes.
+  [[nodiscard]] static std::string interface_name(int nic = 0);
+  /// Of all its NICs together.
   [[nodiscard]] Result<LinkCounters> counters(int node) const;
+  /// Of one NIC; what TCP sent again is the whole node's.
+  [[nodiscard]] Result<LinkCounters> counters(int node, int nic) const;
 
   [[nodiscard]] int nodes() const { return static_cast<int>(nodes_.size()); }
+  [[nodiscard]] int nics() const { return options_.nics; }
   [[nodiscard]] const EmulatedLinkOptions& options() const { return options_; }
   /// The token bucket's depth: bytes that may pass at once after an idle time.
   [[nodiscard]] std::uint32_t burst_bytes() const;
@@ -70,8 +78,9 @@ class EmulatedNodes {
  private:
   explicit EmulatedNodes(const EmulatedLinkOptions& options) : options_(options) {}
   [[nodiscard]] Status build();
-  [[nodiscard]] Status build_switch(Netlink& netlink) const;
-  [[nodiscard]] Status build_nic(Netlink& netlink, int node) const;
+  [[nodiscard]] Status build_plane(Netlink& netlink, int nic) const;
+  [[nodiscard]] Status build_nics(Netlink& netlink, int node) const;
+  [[nodiscard]] Result<LinkCounters> read_nics(int node, int first, int end) const;
 
   EmulatedLinkOptions options_;
   UniqueFd switch_;

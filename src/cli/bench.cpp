@@ -88,6 +88,12 @@ void add_engine_options(CLI::App& verb, BenchOptions& o) {
                   o.emulate_link,
                   "Join the nodes by links of this rate, in network namespaces (root)")
       ->type_name("RATE");
+  verb.add_option(
+          "--emulate-nics",
+          o.emulate_nics,
+          "NICs of an emulated node, each with a link of that rate; queue pairs stripe over "
+          "them")
+      ->capture_default_str();
 }
 
 void add_output_options(CLI::App& verb, BenchOptions& o) {

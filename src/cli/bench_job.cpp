@@ -50,6 +50,22 @@ Result<std::vector<std::vector<std::string>>> parse_nics(const std::string& text
   return all;
 }
 
+Status check_emulated(const BenchOptions& options) {
+  if (options.emulate_nics == 1) return {};
+  if (options.emulate_nics < 1) {
+    return usage_error("--emulate-nics {} is not allowed; at least 1", options.emulate_nics);
+  }
+  if (options.emulate_link.empty()) {
+    return usage_error("--emulate-nics needs --emulate-link RATE, the rate of each");
+  }
+  if (options.qps < options.emulate_nics) {
+    return usage_error("--emulate-nics gives {} NICs a rank; --qps {} has to be as many or more",
+                       options.emulate_nics,
+                       options.qps);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<SlowRank> parse_slow_rank(const std::string& text) {
@@ -143,6 +159,7 @@ Result<BenchJob> BenchJob::create(const BenchOptions& options) {
   if (!job.nics.empty() && !options.emulate_link.empty()) {
     return usage_error("--nic names NICs of this machine; --emulate-link makes its own");
   }
+  SHUNT_TRY(check_emulated(options));
   const auto slow = parse_slow_rank(options.slow_rank);
   if (!slow) return Unexpected(slow.error());
   if (slow->rank >= options.ranks) {
@@ -165,7 +182,17 @@ std::vector<std::string> BenchJob::nics_of(int local) const {
   return nics[static_cast<std::size_t>(local) % nics.size()];
 }
 
+std::vector<std::string> BenchJob::nics_of_rank(int rank) const {
+  if (options.emulate_nics == 1) return nics_of(shape.local_of(rank));
+  std::vector<std::string> addresses;
+  for (int nic = 0; nic < options.emulate_nics && links != nullptr; ++nic) {
+    addresses.push_back(links->address(shape.node_of(rank), nic));
+  }
+  return addresses;
+}
+
 std::optional<int> BenchJob::nics_per_node() const {
+  if (options.emulate_nics > 1) return options.emulate_nics;
   std::set<std::string> names;
   for (int local = 0; local < shape.ranks_per_node; ++local) {
     for (const std::string& name : nics_of(local)) names.insert(name);

@@ -47,6 +47,7 @@ struct BenchOptions {
   std::string nic;           ///< NICs by local rank, as text; empty: the provider's choice.
   std::string link_rate;     ///< Rating of one node's NIC, as text; empty: unknown.
   std::string emulate_link;  ///< Rate of emulated links, as text; empty: none.
+  int emulate_nics = 1;      ///< Of an emulated node, each with a link of that rate.
   std::string out;           ///< Run directory; empty: a temporary one.
   bool force = false;
   std::string html;  ///< Page to write; empty: none.
@@ -93,7 +94,10 @@ struct BenchJob {
     return iteration % recorded_every(warmup) == 0;
   }
   [[nodiscard]] std::vector<std::string> nics_of(int local) const;
-  /// Distinct NICs that the ranks of a node name; absent if they name none.
+  /// The NICs of a rank: those named for it, or of its emulated node if that has several.
+  [[nodiscard]] std::vector<std::string> nics_of_rank(int rank) const;
+  /// Distinct NICs that the ranks of a node name or an emulated node has; absent if they name none
+  /// and it has one.
   [[nodiscard]] std::optional<int> nics_per_node() const;
   static constexpr int kMostMeasured = 2000;
   static constexpr int kMostWarm = 100;

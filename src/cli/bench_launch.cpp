@@ -21,6 +21,7 @@ Exit run_launched(BenchJob job) {
     }
     bootstrap::EmulatedLinkOptions wanted;
     wanted.nodes = job.shape.nodes;
+    wanted.nics = job.options.emulate_nics;
     wanted.rate_bytes_per_s = *job.link_rate;
     auto made = bootstrap::EmulatedNodes::create(wanted);
     if (!made) return complain(made.error(), Exit::kEnvironment);

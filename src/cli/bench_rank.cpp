@@ -121,7 +121,7 @@ class RankBench {
                       .input = std::move(input),
                       .sms = o().sms};
     if (job_.links != nullptr) setup.options.bind_address = job_.links->address(node());
-    setup.options.nics = job_.nics_of(job_.shape.local_of(world_.rank()));
+    setup.options.nics = job_.nics_of_rank(world_.rank());
     auto slow = parse_slow_rank(o().slow_rank);
     if (!slow) return Unexpected(std::move(slow).error());
     slow_ = *slow;
@@ -236,7 +236,8 @@ class RankBench {
     if (before.link && after->link) {
       profile::LinkCounter counter;
       counter.from_node = node();
-      counter.source = "token bucket of the emulated link";
+      counter.source = job_.links->nics() == 1 ? "token bucket of the emulated link"
+                                               : "token buckets of the emulated links";
       counter.bytes = after->link->wire_bytes - before.link->wire_bytes;
       counter.packets = after->link->wire_packets - before.link->wire_packets;
       if (before.link->resent_segments && after->link->resent_segments) {

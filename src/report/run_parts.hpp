@@ -16,6 +16,8 @@ namespace shunt::report {
 [[nodiscard]] OperationTime operation_time(const analysis::OperationMeasure& operation);
 [[nodiscard]] Table phase_table(const analysis::OperationMeasure& operation);
 [[nodiscard]] Table link_table(const analysis::Measures& measures);
+/// What each NIC of emulated nodes with several carried; no rows without.
+[[nodiscard]] Table nic_table(const analysis::Measures& measures);
 [[nodiscard]] Table counter_table(const analysis::Measures& measures);
 /// Whether the threads that serve the fabric kept up.
 [[nodiscard]] Table progress_table(const std::vector<profile::ProgressThread>& threads);

@@ -97,6 +97,9 @@ Report build_report(const profile::RecordingSummary& recording, const Measures& 
   if (Table links = link_table(measures); !links.rows.empty()) {
     report.tables.push_back(std::move(links));
   }
+  if (Table nics = nic_table(measures); !nics.rows.empty()) {
+    report.tables.push_back(std::move(nics));
+  }
   if (!measures.counters.empty()) report.tables.push_back(counter_table(measures));
   if (run.progress && !run.progress->empty())
     report.tables.push_back(progress_table(*run.progress));

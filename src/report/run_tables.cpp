@@ -165,6 +165,33 @@ Table link_table(const Measures& measures) {
   return table;
 }
 
+Table nic_table(const Measures& measures) {
+  Table table{.id = "nics", .title = "the NICs of each node, p50"};
+  table.columns = {{"operation", "operation", Unit::kText},
+                   {"link", "link", Unit::kText},
+                   {"nic", "NIC", Unit::kText},
+                   {"bytes_p50_bytes", "bytes", Unit::kBytes},
+                   {"puts_p50", "puts", Unit::kCount},
+                   {"window_p50_ns", "window", Unit::kNs},
+                   {"rate_p50_gb_per_s", "rate", Unit::kGbPerS},
+                   {"utilisation_share", "utilisation", Unit::kShare}};
+  for (const OperationMeasure& operation : measures.operations) {
+    for (const LinkMeasure& link : operation.links) {
+      for (const analysis::NicMeasure& nic : link.nics) {
+        table.rows.push_back({std::string(record::to_string(operation.kind)),
+                              link.name,
+                              fmt::format("nic{}", nic.nic),
+                              whole_or_none(nic.bytes, &Stats::p50),
+                              whole_or_none(nic.puts, &Stats::p50),
+                              whole_or_none(nic.window_ns, &Stats::p50),
+                              real_or_none(nic.rate, &Stats::p50),
+                              maybe(nic.utilisation)});
+      }
+    }
+  }
+  return table;
+}
+
 Table counter_table(const Measures& measures) {
   Table table{.id = "counters", .title = "counters beside the records, all measured iterations"};
   table.columns = {{"link", "link", Unit::kText},

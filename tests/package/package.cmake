@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The shunt authors
 # SPDX-License-Identifier: Apache-2.0
 # -DSTEP=install|find_package|pkg_config|programs -DBUILD= -DSTAGE= -DLIBDIR= -DBINDIR= -DCC= -DCXX= -DSOURCE=
+#   -DGENERATOR=
 # -DSTEP=static_analyzer -DSTAGE= -DCXX= -DROOT= -DGENERATOR= -DLAUNCHER=
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${STAGE}/moved)
@@ -35,7 +36,9 @@ if(STEP STREQUAL "install")
     endif()
   endforeach()
 elseif(STEP STREQUAL "find_package")
-  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${STAGE}/by-cmake -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX}
+  # The generator of this build: a machine that has ninja need not have make.
+  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${STAGE}/by-cmake -G ${GENERATOR}
+      -DCMAKE_C_COMPILER=${CC} -DCMAKE_CXX_COMPILER=${CXX}
       -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_FIND_PACKAGE_PREFER_CONFIG=ON)
   run(${CMAKE_COMMAND} --build ${STAGE}/by-cmake)
   run_consumer(${STAGE}/by-cmake/consumer "shunt: fp32, sum 1[.]5")

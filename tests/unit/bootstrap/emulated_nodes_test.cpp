@@ -105,21 +105,21 @@ Result<std::size_t> receive_all(const UniqueFd& listener) {
   }
 }
 
-/// Every node sends `bytes` to its right neighbour; rank = node.
-LaunchOutcome ring(const EmulatedNodes& nodes, std::size_t bytes) {
+/// Every node sends `bytes` to its right neighbour through one of its NICs; rank = node.
+LaunchOutcome ring(const EmulatedNodes& nodes, std::size_t bytes, int nic = 0) {
   LaunchOptions options;
   options.ranks = nodes.nodes();
   options.on_start = [&nodes](int rank) { return nodes.enter(rank); };
   return launch_local(options,
                       [&](World& world) -> Result<Bytes> {
                         const int next = (world.rank() + 1) % world.size();
-                        auto listener = bound_socket(nodes.address(world.rank()), 5000);
+                        auto listener = bound_socket(nodes.address(world.rank(), nic), 5000);
                         if (!listener) return Unexpected(listener.error());
                         if (const Status met = world.barrier(); !met)
                           return Unexpected(met.error());
                         const pid_t sender = ::fork();
                         if (sender == 0)
-                          ::_exit(send_all(nodes.address(next), 5000, bytes) ? 0 : 1);
+                          ::_exit(send_all(nodes.address(next, nic), 5000, bytes) ? 0 : 1);
                         const Result<std::size_t> received = receive_all(*listener);
                         int status = 1;
                         ::waitpid(sender, &status, 0);
@@ -232,6 +232,38 @@ TEST_F(EmulatedNodesTest, SeveralInstancesLiveSideBySide) {
   ASSERT_TRUE(outcome.status) << outcome.status.error().to_string();
   EXPECT_GE(one->counters(0).value().wire_bytes, 1'000'000U);
   EXPECT_LT(two->counters(0).value().wire_bytes - before, 10'000U);
+}
+
+TEST_F(EmulatedNodesTest, EachOfSeveralNicsCarriesAndCountsItsOwn) {
+  constexpr std::uint64_t kBytes = 1'000'000;
+  const auto nodes =
+      EmulatedNodes::create({.nodes = 2, .nics = 3, .rate_bytes_per_s = 4 * kGbit}).value();
+  std::set<std::string> addresses;
+  for (int node = 0; node < 2; ++node) {
+    for (int nic = 0; nic < 3; ++nic) addresses.insert(nodes.address(node, nic));
+  }
+  EXPECT_EQ(addresses.size(), 6U);
+  const LaunchOutcome outcome = ring(nodes, kBytes, 2);
+  ASSERT_TRUE(outcome.status) << outcome.status.error().to_string();
+  for (int node = 0; node < 2; ++node) {
+    std::uint64_t sum = 0;
+    for (int nic = 0; nic < 3; ++nic) {
+      const std::uint64_t sent = nodes.counters(node, nic).value().wire_bytes;
+      if (nic == 2) {
+        EXPECT_GE(sent, kBytes);
+      } else {
+        EXPECT_LT(sent, kBytes / 100) << "NIC " << nic;
+      }
+      sum += sent;
+    }
+    EXPECT_EQ(nodes.counters(node).value().wire_bytes, sum);
+  }
+  EXPECT_FALSE(nodes.counters(0, 3));
+  for (const int nics : {0, 17}) {
+    const auto refused = EmulatedNodes::create({.nodes = 2, .nics = nics, .rate_bytes_per_s = 1e6});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("1 to 16"));
+  }
 }
 
 TEST_F(EmulatedNodesTest, RatesFarApartAreTaken) {
