@@ -6,6 +6,7 @@
 #include <functional>
 #include <thread>
 
+#include "gpu/check_c.hpp"
 #include "gpu/check_plan.hpp"
 #include "gpu/check_rank.hpp"
 
@@ -80,6 +81,7 @@ std::vector<Case> cases() {
     c.warps = 1;
   });
   add("one block of one warp", [](Case& c) { c.blocks = c.warps = 1; });
+  add("a heap of virtual memory", [](Case& c) { c.heap = HeapKind::kVirtual; });
   add("200 rounds with random delays", [](Case& c) {
     c.tokens = {17, 5, 33};
     c.hidden = 64;
@@ -158,6 +160,8 @@ Result<std::vector<std::string>> run_checks(bootstrap::World& world, int ranks_p
   }
   SHUNT_TRY(run_graph(world, ranks_per_node));
   passed.emplace_back("replayed from a graph");
+  SHUNT_TRY(run_c(world, ranks_per_node));
+  passed.emplace_back("through the interface for C");
   SHUNT_TRY(run_bad_id(world, ranks_per_node));
   passed.emplace_back("an id out of range");
   SHUNT_TRY(run_absence(world, ranks_per_node));

@@ -37,6 +37,7 @@ struct Case {
   int blocks = 3;
   int warps = 4;
   int row_warps = 1;
+  HeapKind heap = HeapKind::kAllocated;
 };
 
 inline WorldCase world_case(const Case& c, int world, int ranks_per_node, std::uint64_t seed) {
@@ -81,7 +82,7 @@ inline BufferOptions options_of(const Case& c, const WorldCase& w) {
 /// `c.blocks` blocks work inside the node, whatever else there is.
 inline engine::cuda::Geometry geometry_of(const Case& c, const WorldCase& w) {
   const int others = w.world > w.ranks_per_node ? 2 * c.rdma_blocks : 0;
-  return {c.blocks + others, c.warps, c.row_warps, c.rdma_blocks};
+  return {c.blocks + others, c.warps, c.row_warps, c.rdma_blocks, c.heap};
 }
 
 }  // namespace shunt::bench::gpu

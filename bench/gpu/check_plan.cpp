@@ -86,6 +86,8 @@ Status run_bad_id(bootstrap::World& world, int ranks_per_node) {
   if (!buffer) return Unexpected(std::move(buffer).error());
   Rank rank(**buffer, c, w);
   SHUNT_TRY(rank.prepare());
+  // The failure of rank 0 would end others' preparations.
+  SHUNT_TRY(world.barrier());
   // A failure that is seen early stops the launch already.
   Status ended = rank.start_dispatch(0);
   if (ended) ended = (*buffer)->wait(nullptr);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 
 #include "base/error.hpp"
 #include "gpu/check.hpp"
+#include "gpu/check_loss.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/table.hpp"
 #include "gpu/timing.hpp"
@@ -144,6 +146,25 @@ Result<std::pair<int, int>> parse_world(const std::string& text) {
   return usage_error("world '{}' is not understood; give NODESxRANKS, as 2x4", text);
 }
 
+/// The largest of the worlds in one node, and every world of several nodes, with a rank killed.
+Status check_loss(const Options& options, json* report) {
+  std::vector<std::pair<int, int>> shapes;
+  const int most = *std::max_element(options.ranks.begin(), options.ranks.end());
+  if (most > 1) shapes.emplace_back(1, most);
+  for (const std::string& world : options.node_worlds) {
+    auto shape = parse_world(world);
+    if (!shape) return Unexpected(std::move(shape).error());
+    if (shape->first * shape->second > 1) shapes.push_back(*shape);
+  }
+  for (const auto& [nodes, ranks] : shapes) {
+    auto said = run_loss(nodes * ranks, ranks, options.gpus);
+    if (!said) return Unexpected(std::move(said).error());
+    fmt::print(stderr, "{} x {}: a killed rank, noticed by all others\n{}", nodes, ranks, *said);
+    (*report)["killed"][fmt::format("{}x{}", nodes, ranks)] = *said;
+  }
+  return {};
+}
+
 Status run(const Options& options) {
   json report = {{"schema", 1},
                  {"gpus", options.gpus},
@@ -180,6 +201,7 @@ Status run(const Options& options) {
     if (!results) return Unexpected(std::move(results).error());
     report["passed"][world] = results->front()["passed"];
   }
+  if (options.check) SHUNT_TRY(check_loss(options, &report));
   for (const std::string& world : options.wire_worlds) {
     auto shape = parse_world(world);
     if (!shape) return Unexpected(std::move(shape).error());
@@ -202,6 +224,7 @@ Status run(const Options& options) {
 }  // namespace shunt::bench::gpu
 
 int main(int argc, char** argv) {
+  using shunt::HeapKind;
   using shunt::bench::gpu::Options;
   Options options;
   CLI::App app("Checks and times dispatch and combine on one or more GPUs, one process per rank.");
@@ -239,6 +262,10 @@ int main(int argc, char** argv) {
   app.add_option("--experts", options.timing.experts, "Experts in the world");
   app.add_option("--iterations", options.timing.iterations, "Timed iterations");
   app.add_flag("--record", options.timing.record, "Record spans while timing: what that costs");
+  app.add_option(
+         "--heap", options.timing.heap, "allocated (cudaMalloc) or virtual (by descriptors)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, HeapKind>{
+          {"allocated", HeapKind::kAllocated}, {"virtual", HeapKind::kVirtual}}));
   app.add_flag("!--no-check", options.check, "Skip the correctness cases");
   app.add_flag("!--no-time", options.time, "Skip the timings");
   app.add_option("--json", options.output, "File for the results");

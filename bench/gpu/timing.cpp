@@ -113,8 +113,12 @@ class Bench {
     capacity_ = o_.tokens * world_.size();
     b.heap_bytes =
         static_cast<std::size_t>(capacity_) * (row_bytes() + 256) + (std::size_t{4} << 20);
-    auto buffer = Buffer::create(
-        world_, b, {o_.blocks, o_.warps, o_.row_warps}, {{}, o_.record ? &recorder_ : nullptr});
+    engine::cuda::Geometry geometry;
+    geometry.blocks = o_.blocks;
+    geometry.warps = o_.warps;
+    geometry.row_warps = o_.row_warps;
+    geometry.heap = o_.heap;
+    auto buffer = Buffer::create(world_, b, geometry, {{}, o_.record ? &recorder_ : nullptr});
     if (!buffer) return Unexpected(std::move(buffer).error());
     buffer_ = std::move(*buffer);
     auto routing = routing::generate({}, o_.tokens, o_.topk, o_.experts, 1, world_.rank());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bootstrap/world.hpp"
+#include "shunt/device.hpp"
 #include "shunt/result.hpp"
 
 namespace shunt::bench::gpu {
@@ -22,6 +23,7 @@ struct TimingOptions {
   int blocks = 16;
   int warps = 16;
   int row_warps = 0;
+  HeapKind heap = HeapKind::kAllocated;
   int gpus = 1;  ///< Rank r runs on device r mod gpus.
   int iterations = 40;
   bool verify = true;

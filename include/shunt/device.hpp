@@ -34,6 +34,11 @@ using DeviceStream = void*;
 /// A cudaEvent_t that has been recorded.
 using DeviceEvent = void*;
 
+/// What the heap is made of. kAllocated: cudaMalloc, mapped by node peers through CUDA IPC.
+/// kVirtual: the driver's virtual-memory interface, by descriptors; what tools that forbid CUDA IPC
+/// allow.
+enum class HeapKind : std::int32_t { kAllocated, kVirtual };
+
 /// How operations are laid out on the device. The blocks of all ranks on one device must be
 /// resident at once, which creation checks.
 struct DeviceOptions {
@@ -42,6 +47,7 @@ struct DeviceOptions {
   int row_warps = 0;  ///< Warps that share a row; 0: chosen by the number of tokens.
   int rdma_blocks =
       2;  ///< Of the blocks, those that send to other nodes, and as many that receive.
+  HeapKind heap = HeapKind::kAllocated;  ///< All ranks alike.
 };
 
 /// What a plan is made from: for plan() host memory, not needed afterwards; for plan_on_device()

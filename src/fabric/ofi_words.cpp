@@ -32,10 +32,9 @@ bool means_peer_lost(int error) {
 Error put_failed(const Put& put, std::string_view provider, int error, std::string_view detail) {
   return Error{means_peer_lost(error) ? ErrorCode::kPeerLost : ErrorCode::kSystem,
                ErrorScope::kPeer,
-               fmt::format("put {} to peer {} ({} bytes, queue pair {}, {}): {} ({})",
-                           put.context,
-                           put.peer,
+               fmt::format("a put of {} bytes to peer {} (queue pair {}, {}): {} ({})",
                            put.bytes,
+                           put.peer,
                            put.qp,
                            provider,
                            fi_strerror(error),
@@ -44,13 +43,14 @@ Error put_failed(const Put& put, std::string_view provider, int error, std::stri
 }
 
 Error put_not_sent(const Put& put, const Error& first) {
-  return Error{first.code,
-               ErrorScope::kPeer,
-               fmt::format("put {} to peer {}: not sent, the peer had failed before: {}",
-                           put.context,
-                           put.peer,
-                           first.message),
-               0};
+  return Error{
+      first.code,
+      ErrorScope::kPeer,
+      fmt::format("a put of {} bytes to peer {} was not sent, since one before had failed: {}",
+                  put.bytes,
+                  put.peer,
+                  first.message),
+      0};
 }
 
 Error arrival_failed(std::string_view provider, int error, std::string_view detail) {

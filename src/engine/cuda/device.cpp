@@ -65,6 +65,7 @@ Result<DeviceBuffer> DeviceBuffer::create(World& world,
   geometry.warps = device.warps;
   geometry.row_warps = device.row_warps;
   geometry.rdma_blocks = device.rdma_blocks;
+  geometry.heap = device.heap;
   auto made = engine::cuda::Buffer::create(world.impl(), options, geometry);
   if (!made) return Unexpected(std::move(made).error());
   return DeviceBuffer(std::make_unique<State>(State{std::move(*made), options.topk}));
