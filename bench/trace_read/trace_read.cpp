@@ -36,18 +36,17 @@ bool write_trace(const std::string& path, std::size_t bytes) {
                                            "ep_combine_all"};
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return false;
-  std::size_t written = 0;
-  const auto put = [&](const std::string& text) {
-    written += std::fwrite(text.data(), 1, text.size(), file);
+  const auto put = [file](const std::string& text) {
+    return std::fwrite(text.data(), 1, text.size(), file);
   };
-  put("{\"traceEvents\":[\n");
+  std::size_t written = put("{\"traceEvents\":[\n");
   for (std::uint64_t i = 0; written < bytes; ++i) {
     const std::uint64_t warp = i % 2048;
     const std::uint64_t round = i / (2048 * 7);
     const double begin = 1000.0 * static_cast<double>(round) +
                          100.0 * static_cast<double>(i / 2048 % 7) +
                          0.013 * static_cast<double>(warp);
-    put(fmt::format(
+    const std::size_t now = put(fmt::format(
         "{}{{\"name\":\"{}\",\"cat\":\"gpu_kernel\",\"ph\":\"X\",\"ts\":{:.3f},\"dur\":{:.3f},"
         "\"pid\":0,\"tid\":{},\"args\":{{\"bytes\":{},\"peer\":{}}}}}",
         i == 0 ? "" : ",\n",
@@ -57,6 +56,8 @@ bool write_trace(const std::string& path, std::size_t bytes) {
         warp,
         917504 + warp,
         warp % 4));
+    if (now == 0) break;  // A full disk; fclose says so.
+    written += now;
   }
   put("],\"displayTimeUnit\":\"ms\"}\n");
   return std::fclose(file) == 0;

@@ -86,7 +86,9 @@ Exit complain(const Error& error, Exit system) {
   return exit_for(error, system);
 }
 
-Program::Program(std::string name, std::string summary, std::vector<std::string> examples)
+Program::Program(std::string name,
+                 const std::string& summary,
+                 const std::vector<std::string>& examples)
     : name_(std::move(name)), app_(help_head(summary, examples), name_) {
   program_name() = name_;
   app_.set_help_flag("-h,--help", "Print this and exit");

@@ -38,7 +38,7 @@ enum class Exit : int {
 class Program {
  public:
   /// `examples`: two commands, the first lines of --help.
-  Program(std::string name, std::string summary, std::vector<std::string> examples);
+  Program(std::string name, const std::string& summary, const std::vector<std::string>& examples);
 
   /// A verb with its own options; `run` is called after they were parsed and gives the status.
   /// Options bind to values that outlive the call: let `run` share their ownership.

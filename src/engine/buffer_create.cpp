@@ -64,8 +64,9 @@ struct BufferBuilder {
     view.fabric = view.heap;
     view.windows = state.windows_.data();
     state.words_.assign(static_cast<std::size_t>(exec::Word::kCount) * 8 + 8, 0);
-    view.words = reinterpret_cast<std::uint64_t*>(
-        memory::align_up(reinterpret_cast<std::uintptr_t>(state.words_.data()), memory::kLine));
+    const auto begin = reinterpret_cast<std::uintptr_t>(state.words_.data());
+    const std::size_t skipped = memory::align_up(begin, memory::kLine) - begin;
+    view.words = state.words_.data() + skipped / sizeof(std::uint64_t);
     state.sequences_.assign(6 * peers, 0);
     std::size_t notes = 0;
     for (const std::uint32_t capacity : view.layout.capacity) notes += peers * capacity;

@@ -35,8 +35,8 @@ std::uint64_t read_clock(clockid_t clock) {
 
 std::uint64_t ring_capacity(const exec::RankView& rank) {
   std::uint64_t total = 64;
-  for (int kind = 0; kind < proxy::kKinds; ++kind) {
-    total += 2ULL * rank.layout.capacity[kind] * static_cast<std::uint64_t>(rank.peers());
+  for (const std::uint32_t capacity : rank.layout.capacity) {
+    total += 2ULL * capacity * static_cast<std::uint64_t>(rank.peers());
   }
   return total;
 }
