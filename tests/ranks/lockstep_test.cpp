@@ -12,8 +12,8 @@ namespace shunt {
 namespace {
 
 using testing::expect_every_element_right;
-using testing::RankRun;
 using testing::Rules;
+using testing::run_replays;
 using testing::run_rounds;
 using testing::run_world;
 using testing::Sweep;
@@ -92,13 +92,7 @@ TEST(LockstepBlocks, AHandleReplays) {
   const WorldCase c = two_by_two(25, 23);
   Rules rules = in_lockstep(2, 2);
   rules.tune = [](BufferOptions& o) { o.chunk_tokens = 6; };
-  const Status status =
-      run_world(c, rules, [&](engine::BufferState& state, bootstrap::World&) -> Status {
-        RankRun run(state, c, false);
-        SHUNT_TRY(run.round(0));
-        for (int i = 1; i < 4; ++i) SHUNT_TRY(run.replay_round(i));
-        return {};
-      });
+  const Status status = run_replays(c, rules, 3);
   ASSERT_TRUE(status) << status.error().to_string();
 }
 

@@ -20,6 +20,7 @@ using testing::kDeadline_ns;
 using testing::random_ids;
 using testing::RankRun;
 using testing::Rules;
+using testing::run_replays;
 using testing::run_rounds;
 using testing::run_world;
 using testing::Sweep;
@@ -206,13 +207,7 @@ TEST(Flight, TwoHandlesAtOnce) {
 
 TEST(Flight, AHandleReplays) {
   const WorldCase c = two_by_two(77, 23);
-  const Status status =
-      run_world(c, {}, [&](engine::BufferState& state, bootstrap::World&) -> Status {
-        RankRun run(state, c, false);
-        SHUNT_TRY(run.round(0));
-        for (int i = 1; i < 10; ++i) SHUNT_TRY(run.replay_round(i));
-        return {};
-      });
+  const Status status = run_replays(c, {}, 9);
   ASSERT_TRUE(status) << status.error().to_string();
 }
 

@@ -89,6 +89,16 @@ inline Status run_rounds(const WorldCase& c, const Rules& setup) {
   });
 }
 
+/// A round, then `replays` more on its handle.
+inline Status run_replays(const WorldCase& c, const Rules& setup, int replays) {
+  return run_world(c, setup, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+    RankRun run(state, c, false);
+    SHUNT_TRY(run.round(0));
+    for (int i = 1; i <= replays; ++i) SHUNT_TRY(run.replay_round(i));
+    return {};
+  });
+}
+
 inline WorldCase two_by_two(std::int64_t tokens, std::uint64_t seed) {
   WorldCase c;
   c.world = 4;
