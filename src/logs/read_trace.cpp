@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "logs/read_trace.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "logs/readers.hpp"
@@ -60,6 +62,14 @@ Status gather_trace(const std::string& path, const trace::PhaseTable& table, Evi
   evidence.files.push_back({path, 0, 0, {}, {}});
   evidence.traces.push_back(fact_of(collector.finish(std::move(*summary)), file, evidence));
   return {};
+}
+
+bool is_cut_copy(const Evidence& evidence, const TraceFact& fact) {
+  const auto& rank = fact.trace.summary.header.rank;
+  return rank && std::ranges::any_of(evidence.traces, [&](const TraceFact& other) {
+           return other.trace.summary.header.rank == rank &&
+                  other.trace.summary.events > fact.trace.summary.events;
+         });
 }
 
 /// A trace that came as a document: standard input, or a test.

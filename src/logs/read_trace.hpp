@@ -21,4 +21,7 @@ namespace shunt::logs {
                                   const trace::PhaseTable& table,
                                   Evidence& evidence);
 
+/// Another file holds more of the same rank: this one is its cut copy, no rank of its own.
+[[nodiscard]] bool is_cut_copy(const Evidence& evidence, const TraceFact& fact);
+
 }  // namespace shunt::logs

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "logs/read_trace.hpp"
 #include "report/axis.hpp"
 #include "report/canvas.hpp"
 #include "report/cell.hpp"
@@ -70,15 +71,6 @@ std::string name_of(const logs::Evidence& evidence, const logs::TraceFact& fact)
   return display_width(name) > 22 ? name.substr(0, 21) + "…" : name;
 }
 
-/// Another file holds more of the same rank: a cut copy would be drawn twice.
-bool is_copy(const logs::Evidence& evidence, const logs::TraceFact& fact) {
-  return std::ranges::any_of(evidence.traces, [&fact](const logs::TraceFact& other) {
-    return fact.trace.summary.header.rank &&
-           other.trace.summary.header.rank == fact.trace.summary.header.rank &&
-           other.trace.summary.events > fact.trace.summary.events;
-  });
-}
-
 /// The round of median length.
 const trace::Round& typical(const ForeignTrace& trace) {
   std::vector<const trace::Round*> rounds;
@@ -95,7 +87,7 @@ Picture rounds_of(const logs::Evidence& evidence) {
   Picture picture;
   std::size_t drawn = 0;
   for (const logs::TraceFact& fact : evidence.traces) {
-    if (fact.trace.rounds.empty() || is_copy(evidence, fact)) continue;
+    if (fact.trace.rounds.empty() || logs::is_cut_copy(evidence, fact)) continue;
     if (++drawn > kMostTraces) break;
     const trace::Round& round = typical(fact.trace);
     std::vector<std::pair<std::string, trace::Interval>> phases(round.phases.begin(),
@@ -138,7 +130,7 @@ std::vector<std::vector<Piece>> side_by_side(std::vector<Piece> pieces) {
 Picture kernels_of(const logs::Evidence& evidence) {
   Picture picture;
   const auto lead = std::ranges::find_if(evidence.traces, [&](const logs::TraceFact& fact) {
-    return !fact.trace.kernels.empty() && !is_copy(evidence, fact);
+    return !fact.trace.kernels.empty() && !logs::is_cut_copy(evidence, fact);
   });
   if (lead == evidence.traces.end()) return picture;
   const std::vector<KernelSpan>& kernels = lead->trace.kernels;
@@ -154,7 +146,7 @@ Picture kernels_of(const logs::Evidence& evidence) {
   std::size_t drawn = 0;
   for (const logs::TraceFact& fact : evidence.traces) {
     const bool same_clock = fact.trace.summary.header.base_ns == lead->trace.summary.header.base_ns;
-    if (!same_clock || drawn >= kMostTraces || is_copy(evidence, fact)) continue;
+    if (!same_clock || drawn >= kMostTraces || logs::is_cut_copy(evidence, fact)) continue;
     std::vector<Piece> pieces;
     for (const KernelSpan& kernel : fact.trace.kernels) {
       if (kernel.end_ns < from || kernel.begin_ns > to) continue;

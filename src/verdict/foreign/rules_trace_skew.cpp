@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "logs/read_trace.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/trace_words.hpp"
 
@@ -141,7 +142,7 @@ void judge_trace_skew(const Situation& s,
   const auto world = one.trace.summary.header.world;
   const auto shown = static_cast<int>(std::count_if(
       s.evidence.traces.begin(), s.evidence.traces.end(), [&s](const logs::TraceFact& fact) {
-        return !is_copy(s, fact);
+        return !logs::is_cut_copy(s.evidence, fact);
       }));
   if (world && *world > shown) {
     finding.sentence += fmt::format(

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "logs/arithmetic.hpp"
+#include "logs/read_trace.hpp"
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/rules_list.hpp"
 #include "verdict/foreign/trace_words.hpp"
@@ -216,15 +217,6 @@ std::string rank_name(const Situation& s, const logs::TraceFact& fact) {
   return rank ? fmt::format("rank {}", *rank) : file_name(s, fact);
 }
 
-bool is_copy(const Situation& s, const logs::TraceFact& fact) {
-  return std::any_of(
-      s.evidence.traces.begin(), s.evidence.traces.end(), [&fact](const logs::TraceFact& other) {
-        return &other != &fact && fact.trace.summary.header.rank &&
-               other.trace.summary.header.rank == fact.trace.summary.header.rank &&
-               other.trace.summary.events > fact.trace.summary.events;
-      });
-}
-
 void judge_traces(const Situation& s, Findings& findings) {
   const auto& traces = s.evidence.traces;
   for (std::size_t i = 0; i < traces.size(); ++i) {
@@ -232,7 +224,9 @@ void judge_traces(const Situation& s, Findings& findings) {
       const auto& a = traces[i].trace.summary.header.rank;
       const auto& b = traces[j].trace.summary.header.rank;
       // Two files of one rank (whole and cut) are not two ranks.
-      if ((a && b && *a == *b) || is_copy(s, traces[i]) || is_copy(s, traces[j])) continue;
+      if ((a && b && *a == *b) || logs::is_cut_copy(s.evidence, traces[i]) ||
+          logs::is_cut_copy(s.evidence, traces[j]))
+        continue;
       if (traces[i].trace.kind == "MORI kernel trace") continue;
       judge_trace_skew(s, traces[i], traces[j], findings);
     }

@@ -16,8 +16,6 @@ namespace shunt::verdict::foreign {
 [[nodiscard]] std::string file_name(const Situation& s, const logs::TraceFact& fact);
 /// "rank 3", or the file where the trace does not say.
 [[nodiscard]] std::string rank_name(const Situation& s, const logs::TraceFact& fact);
-/// Another file holds more of the same rank: a cut copy says nothing about skew.
-[[nodiscard]] bool is_copy(const Situation& s, const logs::TraceFact& fact);
 
 /// Entry skew between two ranks' traces on one clock. rules_trace_skew.cpp
 void judge_trace_skew(const Situation& s,
