@@ -13,6 +13,7 @@
 
 #include "logs/counter_facts.hpp"
 #include "logs/link_facts.hpp"
+#include "logs/rate_matrix_facts.hpp"
 #include "logs/source.hpp"
 #include "logs/topology_facts.hpp"
 #include "logs/trace_facts.hpp"
@@ -201,6 +202,7 @@ struct Evidence {
   std::vector<TokenCount> token_counts;
   std::vector<TopologyFact> topologies;
   std::vector<PeerAccess> peer_access;
+  std::vector<RateMatrix> rate_matrices;
   std::vector<CounterFact> counters;
   std::vector<LinkFact> links;
   std::vector<TraceFact> traces;

@@ -10,6 +10,7 @@ namespace shunt::logs {
 
 void read_deepep(const Document& document, Sink& sink);
 void read_topology(const Document& document, Sink& sink);
+void read_rate_matrix(const Document& document, Sink& sink);
 void read_counters(const Document& document, Sink& sink);
 void read_port_tools(const Document& document, Sink& sink);
 void read_links(const Document& document, Sink& sink);

@@ -36,6 +36,7 @@ std::span<const Rule> rules() {
       Rule{"counters against bytes", judge_ledger},
       Rule{"units", judge_units},
       Rule{"peer access", judge_peers},
+      Rule{"copy rates", judge_rate_matrices},
       Rule{"ports", judge_ports},
       Rule{"nic lists", judge_nic_lists},
       Rule{"traces", judge_traces},

@@ -38,6 +38,8 @@ void judge_units(const Situation& situation, Findings& findings);
 void judge_ledger(const Situation& situation, Findings& findings);
 // rules_peers.cpp
 void judge_peers(const Situation& situation, Findings& findings);
+// rules_rate_matrix.cpp
+void judge_rate_matrices(const Situation& situation, Findings& findings);
 // rules_calls.cpp
 void judge_calls(const Situation& situation, Findings& findings);
 // rules_collective.cpp
