@@ -34,6 +34,10 @@ template <exec::Executor Exec>
     if (exec.warp_leader()) exec.fail_chunk(site, header->op, header->chunk);
     return false;
   }
+  if (header->hash != args.hash) {
+    if (exec.warp_leader()) exec.fail_mismatch(site.peer, args.op, header->hash, args.hash);
+    return false;
+  }
   if (!exec.warp_leader()) return true;
   *term = {slot + sizeof(ChunkHeader) +
                static_cast<std::uint64_t>(copy.record % args.chunk_tokens) * args.wire_stride +
@@ -127,7 +131,7 @@ SHUNT_DEVICE void combine_all(Exec& exec, const CombineArgs& args) {
   constexpr auto kAll = record::Phase::kCombineAll;
   if (!shunt::exec::enter_operation(exec, kAll)) return;
   exec::SpanScope phase(exec, {kAll, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
-  if (!dispatch::await_postings(exec, rank.layout.combine_postings, kAll)) return;
+  if (!dispatch::await_postings(exec, rank.layout.combine_postings, args.hash, kAll)) return;
   const exec::RowTarget* targets = dispatch::resolve_targets(
       exec, rank.layout.combine_postings, own_rows_base(rank, args), args.targets.receive);
   exec::SumTerm* terms = my_terms(exec, args, Region::kAll);

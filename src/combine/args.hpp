@@ -19,6 +19,7 @@ using dispatch::ChunkHeader;
 /// One combine as the blocks of one rank see it: the dispatch of its handle, backwards.
 struct CombineArgs {
   std::uint64_t op = 0;
+  std::uint64_t hash = 0;    ///< Of the operations so far, this one included: all ranks alike.
   std::uint64_t hidden = 0;  ///< Elements of a row.
   DType row_type = DType::kBF16;
   exec::SumTypes types;           ///< partial = wire type.

@@ -36,7 +36,7 @@ SHUNT_DEVICE std::uint32_t reduce_chunk(Exec& exec,
       sizeof(ChunkHeader) + static_cast<std::uint64_t>(records) * args.wire_stride);
   if (exec.block_leader()) {
     *reinterpret_cast<ChunkHeader*>(slot) = {
-        args.op, rank.rank, static_cast<std::int32_t>(chunk), records, bytes};
+        args.op, rank.rank, static_cast<std::int32_t>(chunk), records, bytes, args.hash};
   }
   const plan::RowRef* refs =
       args.maps.forward_rows +
@@ -68,7 +68,7 @@ SHUNT_DEVICE void combine_inter(Exec& exec, const CombineArgs& args) {
   if (!shunt::exec::enter_operation(exec, kInter)) return;
   exec::SpanScope phase(
       exec, {kInter, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
-  if (!dispatch::await_postings(exec, rank.layout.combine_postings, kInter)) return;
+  if (!dispatch::await_postings(exec, rank.layout.combine_postings, args.hash, kInter)) return;
   const exec::RowTarget* targets =
       dispatch::resolve_targets(exec, rank.layout.combine_postings, nullptr, args.targets.send);
   const auto sequence_of = [&](int peer, std::int64_t chunk) {

@@ -44,13 +44,16 @@ SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
     const exec::SpanScope phase(exec,
                                 {record::Phase::kCombineSync, record::WaitReason::kNone, -1, -1},
                                 record::SpanKind::kPhase);
-    dispatch::publish_posting(exec, rank.layout.combine_postings, args.input);
+    memory::Posting mine = args.input;
+    mine.hash = args.hash;
+    dispatch::publish_posting(exec, rank.layout.combine_postings, mine);
   }
   {
     constexpr auto kBarrier = record::Phase::kCombineSyncBarrier;
     const exec::SpanScope phase(
         exec, {kBarrier, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
-    if (!dispatch::await_postings(exec, rank.layout.combine_postings, kBarrier)) return false;
+    if (!dispatch::await_postings(exec, rank.layout.combine_postings, args.hash, kBarrier))
+      return false;
   }
   bool summed = true;
   {

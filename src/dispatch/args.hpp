@@ -21,6 +21,7 @@ struct alignas(64) ChunkHeader {
   std::int32_t chunk = 0;   ///< Position among the chunks of (op, source, target node).
   std::int32_t records = 0;
   std::uint32_t bytes = 0;  ///< Of the whole put.
+  std::uint64_t hash = 0;   ///< Of the operations so far: all ranks must agree.
 };
 static_assert(sizeof(ChunkHeader) == traffic::RecordLayout::kFixedHeaderBytes);
 static_assert(sizeof(memory::CountEntry) == traffic::RecordLayout::kFixedHeaderBytes);

@@ -19,7 +19,7 @@ template <exec::Executor Exec>
   const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
   const exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
   if (!await_bases(exec, args, kIntra) ||
-      !await_postings(exec, rank.layout.dispatch_postings, kIntra)) {
+      !await_postings(exec, rank.layout.dispatch_postings, args.hash, kIntra)) {
     return false;
   }
   const exec::RowTarget* targets =
@@ -110,7 +110,9 @@ SHUNT_DEVICE bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
   if (!shunt::exec::enter_operation(exec, record::Phase::kDispatchIntra)) return false;
   bool counted = true;
   if (exec.block() == 0 && exec.warp() == 0) {
-    publish_posting(exec, rank.layout.dispatch_postings, args.output);
+    memory::Posting mine = args.output;
+    mine.hash = args.hash;
+    publish_posting(exec, rank.layout.dispatch_postings, mine);
     counted = count_exchange(exec, args);
   }
   if (!exec.block_agree(counted) || !store_own_rows(exec, args)) return false;

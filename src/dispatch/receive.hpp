@@ -107,6 +107,10 @@ template <exec::Executor Exec>
     if (exec.block_leader()) exec.fail_chunk(site, view.header->op, view.header->chunk);
     return false;
   }
+  if (view.header->hash != args.hash) {
+    if (exec.block_leader()) exec.fail_mismatch(source, args.op, view.header->hash, args.hash);
+    return false;
+  }
   exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
   const std::int64_t first = chunk * args.layout.chunk_tokens;
   plan::RowRef* refs = args.maps.forward_rows + (peer * args.maps.max_tokens + first) * args.fanout;
@@ -141,7 +145,7 @@ SHUNT_DEVICE void dispatch_receive(Exec& exec, const DispatchArgs& args) {
   if (!shunt::exec::enter_operation(exec, kRecv)) return;
   exec::SpanScope phase(exec, {kRecv, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
   if (!await_bases(exec, args, kRecv) ||
-      !await_postings(exec, rank.layout.dispatch_postings, kRecv)) {
+      !await_postings(exec, rank.layout.dispatch_postings, args.hash, kRecv)) {
     return;
   }
   const exec::RowTarget* targets =

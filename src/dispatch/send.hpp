@@ -33,7 +33,8 @@ SHUNT_DEVICE void pack_chunk(Exec& exec,
                exec.rank().rank,
                static_cast<std::int32_t>(chunk),
                records,
-               static_cast<std::uint32_t>(layout.chunk_bytes(n))};
+               static_cast<std::uint32_t>(layout.chunk_bytes(n)),
+               args.hash};
     const std::int32_t* prefix =
         args.chunk_prefix + (args.chunk_begin[peer] + chunk) * layout.ranks_per_node;
     auto* out = reinterpret_cast<std::int32_t*>(slot + layout.prefix_offset());

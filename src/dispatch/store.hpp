@@ -19,18 +19,38 @@ struct RecordView {
   RowSource source;
 };
 
-/// Waits until every rank of this node has posted its output for this operation. Whole block.
+/// Waits until every rank of this node has posted its output for this operation. Fails where one
+/// has posted for another operation than this: another kind, or after other ones. Whole block.
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool await_postings(Exec& exec,
                                                std::size_t postings,
+                                               std::uint64_t hash,
                                                record::Phase phase) {
+  // The other table is for who waits in vain: not in the way of a posting that is about to come.
+  constexpr int kLooksBefore = 64;
   const exec::RankView& rank = exec.rank();
+  const memory::Layout& layout = rank.layout;
+  const std::size_t other =
+      postings == layout.combine_postings ? layout.dispatch_postings : layout.combine_postings;
   const auto* table = rank.template at<memory::Posting>(rank.local, postings);
+  const auto* others = rank.template at<memory::Posting>(rank.local, other);
+  const std::uint64_t due = exec.op() + 1;
   return shunt::exec::block_waits(exec, rank.shape.ranks_per_node, [&](std::int64_t l) {
-    return exec.wait_until(
-        &table[l].ready,
-        exec.op() + 1,
-        {phase, record::WaitReason::kPost, rank.shape.rank_of(rank.node, static_cast<int>(l)), -1});
+    const int peer = rank.shape.rank_of(rank.node, static_cast<int>(l));
+    int looks = 0;
+    const auto posted = [&] {
+      return exec.load(&table[l].ready) >= due ||
+             (++looks > kLooksBefore && exec.load(&others[l].ready) >= due);
+    };
+    if (!exec.wait_any(
+            posted, &table[l].ready, due, {phase, record::WaitReason::kPost, peer, -1})) {
+      return false;
+    }
+    const bool same_kind = exec.load(&table[l].ready) >= due;
+    const std::uint64_t theirs = same_kind ? table[l].hash : others[l].hash;
+    if (same_kind && theirs == hash) return true;
+    exec.fail_mismatch(peer, exec.op(), theirs, hash);
+    return false;
   });
 }
 
@@ -57,6 +77,7 @@ SHUNT_DEVICE void publish_posting(Exec& exec, std::size_t postings, const memory
     to->weights_offset = mine.weights_offset;
     to->sources_offset = mine.sources_offset;
     to->capacity_rows = mine.capacity_rows;
+    to->hash = mine.hash;
     exec.signal(l, &to->ready, exec.op() + 1);
   }
 }

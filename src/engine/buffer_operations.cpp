@@ -287,8 +287,12 @@ void BufferState::issue(std::unique_ptr<Operation> operation) {
       operation->handle->first_op * 4 + (combines ? 2U : static_cast<unsigned>(cached));
   history_ = Random::mix(history_ ^ step);
   operation->dispatch.op = operation->op;
-  operation->dispatch.hash = history_;
+  const auto kind = combines ? exec::OperationKind::kCombine
+                    : cached ? exec::OperationKind::kReplay
+                             : exec::OperationKind::kDispatch;
+  operation->dispatch.hash = exec::operation_hash(history_, kind);
   operation->combine.op = operation->op;
+  operation->combine.hash = operation->dispatch.hash;
   operation->handle->last_op = operation->op + 1;
   if (!operation->bounced.empty()) {
     bounced_.push_back({operation->op, std::move(operation->bounced)});

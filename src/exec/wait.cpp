@@ -30,6 +30,18 @@ const char* awaited(record::WaitReason reason) {
   return "progress";
 }
 
+const char* issued(std::uint64_t hash) {
+  switch (static_cast<OperationKind>(hash & 3U)) {
+    case OperationKind::kDispatch:
+      return "a dispatch";
+    case OperationKind::kReplay:
+      return "a replay of a dispatch";
+    case OperationKind::kCombine:
+      return "a combine";
+  }
+  return "something else";
+}
+
 }  // namespace
 
 Error describe(const WaitFailure& failure, const cluster::Shape& shape, int rank) {
@@ -67,12 +79,15 @@ Error describe_mismatch(int source,
   return Error{
       ErrorCode::kProtocol,
       ErrorScope::kFatal,
-      fmt::format("rank {} issues operation {} after {:016x} where rank {} issues operation {} "
-                  "after {:016x}; all ranks must issue the same operations on the same handles",
+      fmt::format("rank {} issues {} as operation {} (history {:016x}) where rank {} issues {} as "
+                  "operation {} (history {:016x}); all ranks must issue the same operations on the "
+                  "same handles",
                   source,
+                  issued(hash),
                   op,
                   hash,
                   rank,
+                  issued(own_hash),
                   own_op,
                   own_hash),
       0};

@@ -31,7 +31,16 @@ struct WaitFailure {
 /// "operation 12: rank 3 waited 30 s in dispatch_inter_node_recv for chunk 4 of rank 1 (node 0): …"
 [[nodiscard]] Error describe(const WaitFailure& failure, const cluster::Shape& shape, int rank);
 
-/// Two ranks are not at the same operation, or have not issued the same ones before it.
+enum class OperationKind : std::uint8_t { kDispatch, kReplay, kCombine };
+
+/// What ranks compare: `history`, a hash of all that they have issued, with the kind of the latest
+/// operation in it, so that an error can name it.
+[[nodiscard]] constexpr std::uint64_t operation_hash(std::uint64_t history, OperationKind kind) {
+  return (history & ~std::uint64_t{3}) | static_cast<std::uint64_t>(kind);
+}
+
+/// Two ranks are not at the same operation, or have not issued the same ones before it. Hashes are
+/// operation_hash().
 [[nodiscard]] Error describe_mismatch(int source,
                                       std::uint64_t op,
                                       std::uint64_t hash,

@@ -44,6 +44,7 @@ struct alignas(64) Posting {
   std::uint64_t weights_offset = 0;
   std::uint64_t sources_offset = 0;
   std::uint64_t capacity_rows = 0;
+  std::uint64_t hash = 0;  ///< Of the operations so far: all ranks must agree.
 };
 
 /// Row counts of one source rank in one dispatch: this header, then int32 rows[ranks_per_node].

@@ -5,6 +5,7 @@
 // fault.
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -281,7 +282,57 @@ Status after_two_handles(const std::function<Status(RankRun&, RankRun&)>& issue)
   });
 }
 
-TEST(Contract, ACombineOfAnotherHandleIsNoticedByTheNextDispatch) {
+/// After one round of all, `issue` differs between ranks. The ranks' messages; a deadline that
+/// passes would give others.
+std::string after_one_round(const std::function<Status(RankRun&)>& issue) {
+  const WorldCase c = two_by_two(12, 2);
+  std::mutex mutex;
+  std::string messages;
+  const Status status =
+      run_world(c, {}, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+        RankRun run(state, c, true);
+        SHUNT_TRY(run.round(0));
+        Status done = issue(run);
+        const std::scoped_lock lock(mutex);
+        if (!done) messages += done.error().message + '\n';
+        return done;
+      });
+  EXPECT_FALSE(status);
+  return messages;
+}
+
+constexpr auto kDispatchAnew = [](RankRun& run) { return run.round(1); };
+constexpr auto kReplay = [](RankRun& run) { return run.replay_round(1); };
+constexpr auto kCombine = [](RankRun& run) -> Status {
+  SHUNT_TRY(run.start_combine());
+  return run.round(1);
+};
+
+TEST(Contract, AReplayWhereOthersDispatchIsNamed) {
+  const std::string replays = "issues a replay of a dispatch as operation 2";
+  const std::string dispatches = "issues a dispatch as operation 2";
+  // One rank among its node; all ranks of a node; a rank on every node.
+  for (const std::set<int>& odd : {std::set<int>{3}, {2, 3}, {0, 2}}) {
+    const std::string said = after_one_round(
+        [&](RankRun& run) { return odd.count(run.rank) == 1 ? kReplay(run) : kDispatchAnew(run); });
+    EXPECT_NE(said.find(replays), std::string::npos) << said;
+    EXPECT_NE(said.find(dispatches), std::string::npos) << said;
+    EXPECT_EQ(said.find("waited"), std::string::npos) << said;
+  }
+}
+
+TEST(Contract, ACombineWhereANodePeerDispatchesIsNamed) {
+  for (const bool reversed : {false, true}) {
+    const std::string said = after_one_round([&](RankRun& run) {
+      return (run.rank % 2 == 0) == reversed ? kCombine(run) : kDispatchAnew(run);
+    });
+    EXPECT_NE(said.find("issues a combine as operation 2"), std::string::npos) << said;
+    EXPECT_NE(said.find("issues a dispatch as operation 2"), std::string::npos) << said;
+    EXPECT_EQ(said.find("waited"), std::string::npos) << said;
+  }
+}
+
+TEST(Contract, ACombineOfAnotherHandleIsNoticed) {
   const auto combine_both = [](RankRun& one, RankRun& other) -> Status {
     SHUNT_TRY(one.start_combine());
     return other.start_combine();

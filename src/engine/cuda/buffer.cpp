@@ -89,6 +89,8 @@ Status Buffer::dispatch(Handle& handle,
   args.output.capacity_rows = capacity;
   args.rows = static_cast<const std::byte*>(rows);
   args.cached = handle.counted_;
+  args.hash = exec::operation_hash(
+      args.hash, args.cached ? exec::OperationKind::kReplay : exec::OperationKind::kDispatch);
   announce(stream);
   SHUNT_TRY(check(launch_dispatch(context_for(handle.plan_.tokens), args, geometry_, stream),
                   "launching the dispatch kernel"));

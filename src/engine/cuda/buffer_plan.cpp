@@ -171,6 +171,7 @@ void Buffer::bind(Handle& handle,
 
   combine::CombineArgs& c = handle.combine_;
   const DType wire = options_.wire_dtype.value_or(options_.dtype);
+  c.hash = exec::operation_hash(d.hash, exec::OperationKind::kCombine);
   c.hidden = static_cast<std::uint64_t>(options_.hidden);
   c.row_type = options_.dtype;
   c.types = {wire, options_.dtype};
