@@ -16,7 +16,8 @@ template <std::integral T>
 [[nodiscard]] constexpr std::optional<T> checked_cast(double value) {
   // One above the largest value is a power of two, hence exact as a double; the largest itself may
   // not be.
-  constexpr double kPast = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+  constexpr T kHalf = std::numeric_limits<T>::max() / 2 + 1;
+  constexpr double kPast = 2.0 * static_cast<double>(kHalf);
   constexpr double kLeast = static_cast<double>(std::numeric_limits<T>::min());
   // A 64-bit minimum minus one is the minimum again; that rounding keeps the comparison right.
   if (!(value < kPast && (value >= kLeast || value > kLeast - 1))) return std::nullopt;
