@@ -303,7 +303,8 @@ class Builder {
       own_ranks.add(local, local < locals);
     }
     own_ranks.take_all([&](std::int32_t local) {
-      *next++ = {local, rows_[static_cast<std::size_t>(own_first_ + local)].count - 1};
+      const auto row = static_cast<std::size_t>(own_first_) + static_cast<std::size_t>(local);
+      *next++ = {local, rows_[row].count - 1};
     });
   }
 

@@ -43,7 +43,8 @@ class SortedExperts {
     for (int t = 0; t < tokens; ++t) {
       for (int k = 0; k < topk_; ++k) {
         const std::int32_t id = *ids++;
-        keys_[static_cast<std::size_t>(k * kTokens + t)] = static_cast<Key>(id < 0 ? experts_ : id);
+        const std::size_t at = static_cast<std::size_t>(k) * kTokens + static_cast<std::size_t>(t);
+        keys_[at] = static_cast<Key>(id < 0 ? experts_ : id);
       }
     }
     for (const auto& [low, high] : exchanges_) {
