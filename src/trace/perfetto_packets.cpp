@@ -18,20 +18,20 @@ std::string text_of(protozero::data_view view) {
 PacketTrack parse_track(pbf_reader in) {
   PacketTrack out;
   while (in.next()) {
-    switch (in.tag()) {
-      case field::descriptor::kUuid:
+    switch (in.tag_and_type()) {
+      case key(field::descriptor::kUuid, kVarint):
         out.id = in.get_uint64();
         break;
-      case field::descriptor::kParentUuid:
+      case key(field::descriptor::kParentUuid, kVarint):
         out.parent = in.get_uint64();
         break;
-      case field::descriptor::kName:
+      case key(field::descriptor::kName, kLength):
         out.name = text_of(in.get_view());
         break;
-      case field::descriptor::kDescription:
+      case key(field::descriptor::kDescription, kLength):
         out.description = text_of(in.get_view());
         break;
-      case field::descriptor::kProcess:
+      case key(field::descriptor::kProcess, kLength):
         out.process = true;
         in.skip();
         break;
@@ -45,26 +45,26 @@ PacketTrack parse_track(pbf_reader in) {
 PacketEvent parse_event(pbf_reader in) {
   PacketEvent out;
   while (in.next()) {
-    switch (in.tag()) {
-      case field::event::kType:
+    switch (in.tag_and_type()) {
+      case key(field::event::kType, kVarint):
         out.type = in.get_int32();
         break;
-      case field::event::kTrackUuid:
+      case key(field::event::kTrackUuid, kVarint):
         out.row = in.get_uint64();
         break;
-      case field::event::kCategoryIids:
+      case key(field::event::kCategoryIids, kVarint):
         out.category = in.get_uint64();
         break;
-      case field::event::kNameIid:
+      case key(field::event::kNameIid, kVarint):
         out.name = in.get_uint64();
         break;
-      case field::event::kDebugAnnotations: {
+      case key(field::event::kDebugAnnotations, kLength): {
         pbf_reader annotation = in.get_message();
         std::pair<std::uint64_t, std::int64_t> argument{};
         while (annotation.next()) {
-          if (annotation.tag() == field::annotation::kNameIid) {
+          if (annotation.tag_and_type() == key(field::annotation::kNameIid, kVarint)) {
             argument.first = annotation.get_uint64();
-          } else if (annotation.tag() == field::annotation::kIntValue) {
+          } else if (annotation.tag_and_type() == key(field::annotation::kIntValue, kVarint)) {
             argument.second = annotation.get_int64();
           } else {
             annotation.skip();
@@ -83,9 +83,9 @@ PacketEvent parse_event(pbf_reader in) {
 std::pair<std::uint64_t, std::string> parse_interned(pbf_reader in) {
   std::pair<std::uint64_t, std::string> out;
   while (in.next()) {
-    if (in.tag() == field::interned::kIid) {
+    if (in.tag_and_type() == key(field::interned::kIid, kVarint)) {
       out.first = in.get_uint64();
-    } else if (in.tag() == field::interned::kName) {
+    } else if (in.tag_and_type() == key(field::interned::kName, kLength)) {
       out.second = text_of(in.get_view());
     } else {
       in.skip();

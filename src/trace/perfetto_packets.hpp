@@ -14,6 +14,16 @@
 
 namespace shunt::trace {
 
+inline constexpr auto kVarint = protozero::pbf_wire_type::varint;
+inline constexpr auto kLength = protozero::pbf_wire_type::length_delimited;
+
+/// For switches over pbf_reader::tag_and_type(): a known field of another wire type is damage, and
+/// skipped like a stranger.
+[[nodiscard]] constexpr std::uint32_t key(protozero::pbf_tag_type tag,
+                                          protozero::pbf_wire_type type) {
+  return protozero::tag_and_type(tag, type);
+}
+
 /// A TrackEvent as it stands in its packet.
 struct PacketEvent {
   std::uint64_t time_ns = 0;

@@ -46,7 +46,7 @@ std::string description_in(std::string_view packet) {
   try {
     pbf_reader in(packet.data(), packet.size());
     while (in.next()) {
-      if (in.tag() != field::packet::kTrackDescriptor) {
+      if (in.tag_and_type() != key(field::packet::kTrackDescriptor, kLength)) {
         in.skip();
         continue;
       }
@@ -100,17 +100,17 @@ class Reader {
     std::uint64_t time_ns = 0;
     std::optional<PacketEvent> event;
     while (in.next()) {
-      switch (in.tag()) {
-        case field::packet::kTimestamp:
+      switch (in.tag_and_type()) {
+        case key(field::packet::kTimestamp, kVarint):
           time_ns = in.get_uint64();
           break;
-        case field::packet::kInternedData:
+        case key(field::packet::kInternedData, kLength):
           intern(in.get_message());
           break;
-        case field::packet::kTrackDescriptor:
+        case key(field::packet::kTrackDescriptor, kLength):
           declare(parse_track(in.get_message()));
           break;
-        case field::packet::kTrackEvent:
+        case key(field::packet::kTrackEvent, kLength):
           event = parse_event(in.get_message());
           break;
         default:
@@ -124,10 +124,12 @@ class Reader {
 
   void intern(pbf_reader in) {
     while (in.next()) {
-      auto* names = in.tag() == field::interned::kEventNames             ? &names_
-                    : in.tag() == field::interned::kEventCategories      ? &categories_
-                    : in.tag() == field::interned::kDebugAnnotationNames ? &argument_names_
-                                                                         : nullptr;
+      auto* names = in.tag_and_type() == key(field::interned::kEventNames, kLength) ? &names_
+                    : in.tag_and_type() == key(field::interned::kEventCategories, kLength)
+                        ? &categories_
+                    : in.tag_and_type() == key(field::interned::kDebugAnnotationNames, kLength)
+                        ? &argument_names_
+                        : nullptr;
       if (names == nullptr) {
         in.skip();
         continue;

@@ -263,6 +263,22 @@ TEST_F(PerfettoReader, DamageNeverInventsARankAndNeverCrashes) {
   }
 }
 
+// Fields whose wire type damage has changed are strangers, not lengths to trust.
+TEST_F(PerfettoReader, AKnownFieldOfAnotherWireTypeIsPassedOver) {
+  const std::string bytes = slurp(trace());
+  Listing whole;
+  ASSERT_TRUE(read(bytes, whole));
+  // A packet with an event (11) whose annotation (4) is a number, and one whose event is a number.
+  for (const std::string& packet :
+       {std::string("\x0a\x04\x5a\x02\x20\x05", 6), std::string("\x0a\x02\x58\x05", 4)}) {
+    Listing listing;
+    const auto run = read(bytes + packet, listing);
+    ASSERT_TRUE(run);
+    EXPECT_EQ(listing.sorted(), whole.sorted());
+    EXPECT_THAT(run->notes, ::testing::Not(Contains(HasSubstr("cannot be read"))));
+  }
+}
+
 TEST_F(PerfettoReader, OtherFilesAreNotTakenForExports) {
   EXPECT_TRUE(is_exported_run(trace()));
   const auto refused = [&](const std::string& bytes) {
