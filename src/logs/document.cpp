@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -87,8 +88,33 @@ bool is_heading(const Line& line) {
   return body.back() == ':' && body.size() > 2 && body.find('=') == std::string_view::npos;
 }
 
-void add_line(Document& document, std::string_view raw, std::size_t number, bool last) {
-  const std::string plain = strip_escapes(raw);
+/// True if the lines of `text` are those of containers or hosts, each with its name in front:
+/// nine of ten filled lines, and few names for many lines.
+bool lines_name_hosts(std::string_view text) {
+  std::size_t filled = 0;
+  std::size_t named = 0;
+  std::unordered_set<std::string> names;
+  for (std::string_view line : split(text, '\n')) {
+    line = trim(line);
+    if (line.empty()) continue;
+    ++filled;
+    const std::size_t end = host_prefix_end(line);
+    if (end == 0) continue;
+    // Nothing behind the name: neither for nor against it.
+    if (end == line.size()) {
+      --filled;
+      continue;
+    }
+    ++named;
+    if (names.size() <= 64) names.emplace(line.substr(0, end));
+  }
+  return named >= 4 && named * 10 >= filled * 9 && names.size() * 4 <= named;
+}
+
+void add_line(
+    Document& document, std::string_view raw, std::size_t number, bool last, bool named_hosts) {
+  std::string plain = strip_escapes(raw);
+  if (named_hosts) plain.erase(0, host_prefix_end(plain));
   for (Prefixed& part : split_records(plain)) {
     Line line;
     line.number = number;
@@ -115,6 +141,7 @@ Document make_document(std::string name, std::string_view bytes) {
   Document document;
   document.name = std::move(name);
   const std::string text = decode_text(bytes, document.notes);
+  const bool named_hosts = lines_name_hosts(text);
   std::size_t number = 1;
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
@@ -124,7 +151,7 @@ Document make_document(std::string name, std::string_view bytes) {
     if (!end || i > begin) {
       // A bare CR redraws the line: each state of it is looked at, empty ones are not.
       const std::string_view raw(text.data() + begin, i - begin);
-      if (!bar || !trim(raw).empty()) add_line(document, raw, number, end);
+      if (!bar || !trim(raw).empty()) add_line(document, raw, number, end, named_hosts);
     }
     if (!end && text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') ++i;
     if (!end && !bar) ++number;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "logs/prefix.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -158,6 +159,29 @@ std::size_t host_end(std::string_view text) {
   return !rest.empty() && (rest[0] == '[' || rest[0] == '#' || is_digit(rest[0])) ? colon + 2 : 0;
 }
 
+/// "[pod/worker-0/main] " of kubectl logs --prefix.
+std::size_t pod_end(std::string_view text) {
+  if (text.substr(0, 5) != "[pod/") return 0;
+  const std::size_t close = text.find("] ");
+  return close == kNone || close > 160 ? 0 : close + 2;
+}
+
+/// "INFO 03-04 05:06:07 [engine.py:12] ": a logger's level, month and day, time, place.
+std::size_t level_end(std::string_view text) {
+  for (const std::string_view level : {"INFO ", "WARNING ", "DEBUG ", "ERROR "}) {
+    if (text.substr(0, level.size()) != level) continue;
+    const std::size_t day = level.size();
+    if (digits_end(text, day) != day + 2 || text.substr(day + 2, 1) != "-" ||
+        digits_end(text, day + 3) != day + 5 || text.substr(day + 8, 1) != ":") {
+      return 0;
+    }
+    const std::size_t open = text.find(" [", day + 8);
+    const std::size_t close = open == kNone ? kNone : text.find("] ", open);
+    return close == kNone || open > day + 24 || close > open + 80 ? 0 : close + 2;
+  }
+  return 0;
+}
+
 std::string_view strip_prefixes(std::string_view text, std::optional<int>& rank) {
   for (int round = 0; round < 8; ++round) {
     std::size_t end = quote_end(text);
@@ -178,6 +202,8 @@ std::string_view strip_prefixes(std::string_view text, std::optional<int>& rank)
     }
     if (end == 0) end = timestamp_end(text);
     if (end == 0) end = actor_end(text);
+    if (end == 0) end = pod_end(text);
+    if (end == 0) end = level_end(text);
     if (end == 0) {
       std::size_t at = 0;
       while (at < text.size() && is_space(text[at])) ++at;
@@ -227,6 +253,23 @@ std::string drop_inner_tags(std::string_view text, std::string_view tag) {
 }
 
 }  // namespace
+
+std::size_t host_prefix_end(std::string_view text) {
+  for (const std::string_view mark : {": ", " | "}) {
+    std::size_t at = text.find(mark);
+    // A blank line of that host: nothing behind the mark, its space cut off or not.
+    if (at == kNone && !text.empty() && text.back() == mark[mark.size() - 2]) at = text.size() - 1;
+    if (at == kNone || at == 0 || at > 64) continue;
+    std::string_view host = text.substr(0, at);
+    while (!host.empty() && is_space(host.back())) host.remove_suffix(1);
+    if (host.empty() || !is_alpha(host[0]) || host.find_first_of(" =/|[]()") != kNone ||
+        host.find_first_of("-.") == kNone || host.find_first_of("0123456789") == kNone) {
+      continue;
+    }
+    return std::min(at + mark.size(), text.size());
+  }
+  return 0;
+}
 
 std::vector<Prefixed> split_records(std::string_view text) {
   std::vector<Prefixed> out;

@@ -20,4 +20,8 @@ struct Prefixed {
 /// `[rank 3]`), notes the rank they name, and splits where a second record is glued to the first.
 [[nodiscard]] std::vector<Prefixed> split_records(std::string_view text);
 
+/// End of "worker-0-abc: " or "worker-0 | " at the start, 0 if none is there. One line alone may be
+/// a name with its value: the caller removes it only where almost all lines of a text start so.
+[[nodiscard]] std::size_t host_prefix_end(std::string_view text);
+
 }  // namespace shunt::logs
