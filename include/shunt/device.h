@@ -51,6 +51,9 @@ typedef struct shunt_device_handle shunt_device_handle;
  * device. Otherwise SHUNT_UNSUPPORTED, and shunt_last_error() says which is missing. */
 shunt_status shunt_device_available(void);
 
+/** shunt::HeapKind. */
+typedef enum shunt_heap_kind { SHUNT_HEAP_ALLOCATED = 0, SHUNT_HEAP_VIRTUAL = 1 } shunt_heap_kind;
+
 /** shunt::DeviceOptions. */
 typedef struct shunt_device_options {
   size_t struct_size;
@@ -59,11 +62,13 @@ typedef struct shunt_device_options {
   int32_t row_warps;   /**< Warps that share a row, a divisor of warps; 0: chosen. */
   int32_t rdma_blocks; /**< Of the blocks, those that send between nodes, and as many that receive;
                             unused in a world of one node. */
+  int32_t near_cpus;   /**< Boolean: the progress thread stays on CPUs near the device. */
+  int32_t heap;        /**< shunt_heap_kind; all ranks alike. */
 } shunt_device_options;
 
 /** The defaults of shunt::DeviceOptions. */
 #define SHUNT_DEVICE_OPTIONS_INIT \
-  { sizeof(shunt_device_options), 16, 16, 0, 2 }
+  { sizeof(shunt_device_options), 16, 16, 0, 2, 1, SHUNT_HEAP_ALLOCATED }
 
 /** Collective; on the calling thread's current device. `device` may be null: the defaults. `blocks`
  * and `rdma_blocks` of `options` are ignored. Any rank's error comes back on all of them:

@@ -48,6 +48,9 @@ struct DeviceOptions {
   int rdma_blocks =
       2;  ///< Of the blocks, those that send to other nodes, and as many that receive.
   HeapKind heap = HeapKind::kAllocated;  ///< All ranks alike.
+  bool near_cpus = true;  ///< The progress thread stays on the CPUs near the device, of those that
+                          ///< the calling thread may use; not where fewer than two are, or the
+                          ///< machine does not say. Off: anywhere. Matters between nodes only.
 };
 
 /// What a plan is made from: for plan() host memory, not needed afterwards; for plan_on_device()

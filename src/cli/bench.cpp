@@ -75,6 +75,9 @@ void add_engine_options(CLI::App& verb, BenchOptions& o) {
                   o.sms,
                   "With --device cuda: multiprocessors of a rank, those between nodes included")
       ->capture_default_str();
+  verb.add_flag("--any-cpu",
+                o.any_cpu,
+                "With --device cuda: do not keep progress threads on CPUs near the device");
   verb.add_option("--iters", o.iters, "Measured iterations")->capture_default_str();
   verb.add_option("--warmup", o.warmup, "Iterations before them")->capture_default_str();
   verb.add_flag("--check", o.check, "Compare every row and sum with a reference");

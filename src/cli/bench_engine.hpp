@@ -28,7 +28,8 @@ struct EngineSetup {
   const routing::Routing* routing = nullptr;
   std::int64_t capacity = 0;  ///< Rows that this rank will receive.
   std::vector<std::byte> input;
-  int sms = 0;  ///< Blocks of a launch on a device.
+  int sms = 0;            ///< Blocks of a launch on a device.
+  bool near_cpus = true;  ///< Of a device's progress thread.
 };
 
 /// The rows that a dispatch has brought.

@@ -53,8 +53,11 @@ class CudaEngine final : public BenchEngine {
     engine::cuda::Geometry geometry;
     geometry.blocks = setup_.sms;
     geometry.rdma_blocks = setup_.options.rdma_blocks;
-    auto buffer = engine::cuda::Buffer::create(
-        setup_.world, setup_.options, geometry, {setup_.make_fabric, setup_.recorder});
+    auto buffer =
+        engine::cuda::Buffer::create(setup_.world,
+                                     setup_.options,
+                                     geometry,
+                                     {setup_.make_fabric, setup_.recorder, setup_.near_cpus});
     if (!buffer) return Unexpected(std::move(buffer).error());
     buffer_ = std::move(*buffer);
     auto handle = buffer_->plan(setup_.routing->view());

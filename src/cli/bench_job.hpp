@@ -40,6 +40,7 @@ struct BenchOptions {
   int blocks = 1;
   std::string device = "cpu";  ///< Or "cuda".
   int sms = 16;                ///< Blocks of a launch, cuda only.
+  bool any_cpu = false;        ///< Progress threads are not kept near the device, cuda only.
   int iters = 10;
   int warmup = 2;
   bool check = false;

@@ -119,7 +119,8 @@ class RankBench {
                       .routing = &routing_,
                       .capacity = check_->expected_rows(world_.rank()),
                       .input = std::move(input),
-                      .sms = o().sms};
+                      .sms = o().sms,
+                      .near_cpus = !o().any_cpu};
     if (job_.links != nullptr) setup.options.bind_address = job_.links->address(node());
     setup.options.nics = job_.nics_of_rank(world_.rank());
     auto slow = parse_slow_rank(o().slow_rank);

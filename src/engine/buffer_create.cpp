@@ -100,6 +100,7 @@ struct BufferBuilder {
     o.qps = state.options_.qps;
     o.nics = std::max<int>(1, static_cast<int>(state.options_.nics.size()));
     o.heartbeat_ns = state.options_.heartbeat_ns;
+    o.cpus = state.hooks_.progress_cpus;
     state.proxy_ = std::make_unique<Proxy>(std::move(o));
     Proxy* proxy = state.proxy_.get();
     exec::cpu::CpuContext& context = state.context_;

@@ -42,6 +42,7 @@ struct BufferHooks {
   std::function<bool(const exec::cpu::CpuContext&, const Operation&, const Block&, int blocks)>
       run_role;
   int warps = 1;
+  Cpus progress_cpus;  ///< As ProxyOptions::cpus.
 };
 
 /// Free ranges of the user part of a heap, first fit.

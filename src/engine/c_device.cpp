@@ -20,11 +20,23 @@ struct shunt_device_handle {
 namespace shunt::c {
 namespace {
 
+static_assert(SHUNT_HEAP_ALLOCATED == static_cast<int>(HeapKind::kAllocated));
+static_assert(SHUNT_HEAP_VIRTUAL == static_cast<int>(HeapKind::kVirtual));
+
 Result<DeviceOptions> to_device_options(const shunt_device_options* from) {
   if (from == nullptr) return DeviceOptions{};
   shunt_device_options known = SHUNT_DEVICE_OPTIONS_INIT;
   SHUNT_TRY(take(from, "device options", &known));
-  return DeviceOptions{known.sms, known.warps, known.row_warps, known.rdma_blocks};
+  if (known.heap != SHUNT_HEAP_ALLOCATED && known.heap != SHUNT_HEAP_VIRTUAL) {
+    return usage_error("heap {} is not allowed; SHUNT_HEAP_ALLOCATED or SHUNT_HEAP_VIRTUAL",
+                       known.heap);
+  }
+  return DeviceOptions{.sms = known.sms,
+                       .warps = known.warps,
+                       .row_warps = known.row_warps,
+                       .rdma_blocks = known.rdma_blocks,
+                       .heap = static_cast<HeapKind>(known.heap),
+                       .near_cpus = known.near_cpus != 0};
 }
 
 Result<DeviceRouting> to_routing(const shunt_device_routing* from) {

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/futex.hpp"
+#include "base/log.hpp"
 #include "engine/proxy_parts.hpp"
 #include "exec/cpu/flags.hpp"
 
@@ -103,7 +104,19 @@ std::uint64_t Proxy::cpu_ns() const {
   return ::pthread_getcpuclockid(thread, &clock) == 0 ? read_clock(clock) : 0;
 }
 
+void Proxy::settle() const {
+  if (!options_.cpus.empty()) {
+    if (const Status bound = bind_this_thread(options_.cpus); !bound) {
+      SHUNT_LOG_DEBUG(
+          "rank {} progress thread not bound: {}", options_.rank.rank, bound.error().to_string());
+    }
+  }
+  // What top and debuggers show; last, so that who sees the name sees a thread in its place.
+  (void)::pthread_setname_np(::pthread_self(), "shunt-progress");
+}
+
 void Proxy::run() {
+  settle();
   std::uint64_t leaving_since = 0;
   for (;;) {
     bool busy = take_descriptors();

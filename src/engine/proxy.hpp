@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cpus.hpp"
 #include "exec/descriptor_ring.hpp"
 #include "exec/failure.hpp"
 #include "exec/rank_view.hpp"
@@ -44,6 +45,7 @@ struct ProxyOptions {
   int qps = 1;                   ///< For data; queue pair `qps` carries credits and heartbeats.
   int nics = 1;                  ///< Queue pair q runs on NIC q mod nics, for the records.
   std::uint64_t heartbeat_ns = 1'000'000'000;  ///< Silence after which a peer is lost.
+  Cpus cpus;  ///< The thread stays on these; empty: where its creator may run.
 
   // Executors that cannot wake the thread (a GPU) are looked after instead.
   /// Called in every round by the progress thread: whether operations are in flight. While they
@@ -124,6 +126,7 @@ class Proxy {
   struct Channel;  // Both directions of a (kind, peer).
 
   void run();
+  void settle() const;
   bool take_descriptors();
   void enqueue_put(const exec::Descriptor& descriptor);
   [[nodiscard]] std::int32_t queue_pair(int kind, std::uint64_t sequence) const;

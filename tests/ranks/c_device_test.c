@@ -136,6 +136,8 @@ static int creation(shunt_world* world) {
   options.dtype = 9;
   CHECK_WRONG(shunt_device_buffer_create(world, &options, &device, &buffer), "dtype 9");
   options = small_options();
+  device.heap = 7;
+  CHECK_WRONG(shunt_device_buffer_create(world, &options, &device, &buffer), "heap 7");
   device.struct_size = 3;
   CHECK_WRONG(shunt_device_buffer_create(world, &options, &device, &buffer),
               "device options: struct_size 3");

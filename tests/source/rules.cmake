@@ -18,7 +18,8 @@ endif()
 file(GLOB_RECURSE sources RELATIVE ${ROOT}
      ${ROOT}/src/*.hpp ${ROOT}/src/*.cpp ${ROOT}/src/*.cu ${ROOT}/src/*.cuh ${ROOT}/include/*.hpp
      ${ROOT}/include/*.h ${ROOT}/tests/*.cpp ${ROOT}/tests/*.hpp ${ROOT}/bench/*.cpp
-     ${ROOT}/bench/*.cu ${ROOT}/examples/*.cpp ${ROOT}/tests/*.cu)
+     ${ROOT}/bench/*.cu ${ROOT}/examples/*.cpp ${ROOT}/examples/*.c ${ROOT}/tests/*.c
+     ${ROOT}/tests/*.cu)
 foreach(source IN LISTS sources)
   file(STRINGS ${ROOT}/${source} head LIMIT_COUNT 2 ENCODING UTF-8)
   if(NOT head MATCHES "SPDX-FileCopyrightText.*SPDX-License-Identifier: Apache-2.0")

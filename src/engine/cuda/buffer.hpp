@@ -57,6 +57,7 @@ class Handle {
 struct Hooks {
   MakeFabric make_fabric;                ///< Default: libfabric by the options.
   record::Recorder* recorder = nullptr;  ///< Null: recording off.
+  bool near_cpus = true;                 ///< As DeviceOptions::near_cpus.
 };
 
 /// kUnsupported where there is no device, with what CUDA says about it.
@@ -137,6 +138,8 @@ class Buffer {
   [[nodiscard]] Status take_host_part();
   [[nodiscard]] Status take_heaps(bootstrap::World& world);
   [[nodiscard]] Status start_proxy(bootstrap::World& world);
+  /// Where the progress thread runs; empty: anywhere.
+  [[nodiscard]] Cpus progress_cpus() const;
   [[nodiscard]] Status start_recording();
   /// Before a launch: the progress thread has to be awake.
   void announce(cudaStream_t stream);

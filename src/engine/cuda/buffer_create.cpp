@@ -5,11 +5,13 @@
 // thread, in the order in which they depend on each other.
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "bootstrap/collective.hpp"
+#include "cluster/near_cpus.hpp"
 #include "engine/cuda/blob.hpp"
 #include "engine/cuda/buffer.hpp"
 #include "engine/setup.hpp"
@@ -46,6 +48,14 @@ Status check_geometry(const Geometry& g, int peers, bool record) {
     return usage_error("{} warps per row do not divide {} warps per block", g.row_warps, g.warps);
   }
   return {};
+}
+
+/// The PCI address of the current device, as CUDA writes it.
+Status read_bus(std::span<char> to) {
+  int device = 0;
+  SHUNT_TRY(check(cudaGetDevice(&device), "asking for the current device"));
+  return check(cudaDeviceGetPCIBusId(to.data(), static_cast<int>(to.size()), device),
+               "asking for the device's address");
 }
 
 struct Resident {
@@ -253,6 +263,25 @@ Status Buffer::start_recording() {
   return {};
 }
 
+Cpus Buffer::progress_cpus() const {
+  // Inside one node the thread sleeps but for heartbeats: where it does so is all the same.
+  if (!hooks_.near_cpus || host_view_.peers() == 0) return {};
+  const auto find = [&]() -> Result<Cpus> {
+    char bus[32] = {};
+    SHUNT_TRY(read_bus(bus));
+    auto allowed = allowed_cpus();
+    if (!allowed) return allowed;
+    return cluster::near_cpus(bus, *allowed);
+  };
+  auto cpus = find();
+  if (!cpus) {
+    SHUNT_LOG_DEBUG("rank {} progress thread not bound: {}", rank(), cpus.error().to_string());
+    return {};
+  }
+  SHUNT_LOG_INFO("rank {} progress thread on CPUs {}, near its device", rank(), format_cpus(*cpus));
+  return std::move(*cpus);
+}
+
 Status Buffer::start_proxy(bootstrap::World& world) {
   const exec::RankView& view = host_view_;
   const std::size_t fabric_bytes = view.layout.fabric_end - view.layout.fabric_begin;
@@ -272,6 +301,7 @@ Status Buffer::start_proxy(bootstrap::World& world) {
   o.qps = options_.qps;
   o.nics = std::max<int>(1, static_cast<int>(options_.nics.size()));
   o.heartbeat_ns = options_.heartbeat_ns;
+  o.cpus = progress_cpus();
   o.on_abort = [this](std::uint64_t word) {
     std::atomic_ref<std::uint64_t>(*host_abort_).store(word, std::memory_order_release);
   };
@@ -301,13 +331,7 @@ Status Buffer::start_proxy(bootstrap::World& world) {
 Status Buffer::fit(bootstrap::World& world) {
   Resident mine;
   mine.blocks = geometry_.blocks;
-  const auto look = [&]() -> Status {
-    int device = 0;
-    SHUNT_TRY(check(cudaGetDevice(&device), "asking for the current device"));
-    return check(cudaDeviceGetPCIBusId(mine.bus, sizeof(mine.bus), device),
-                 "asking for the device's address");
-  };
-  SHUNT_TRY(bootstrap::agree(world, look(), "looking at the device"));
+  SHUNT_TRY(bootstrap::agree(world, read_bus(mine.bus), "looking at the device"));
   const auto all = bootstrap::all_gather_value(world, mine);
   if (!all) return Unexpected(all.error());
   int blocks = 0;
