@@ -60,8 +60,8 @@ std::optional<double> cell(const std::vector<Value>& row, std::size_t c) {
 void keep_lines(Chart& chart) {
   for (Series& one : chart.series) {
     std::ranges::stable_sort(one.points, {}, &Point::x);
-    const auto [first, last] = std::ranges::unique(one.points, {}, &Point::x);
-    one.points.erase(first, last);
+    const auto same = [](const Point& a, const Point& b) { return a.x == b.x; };
+    one.points.erase(std::unique(one.points.begin(), one.points.end(), same), one.points.end());
   }
   std::erase_if(chart.series, [](const Series& one) { return one.points.size() < 3; });
   if (chart.series.size() > kMostSeries) chart.series.resize(kMostSeries);
