@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
+#include <type_traits>
+
 #include "exec/cuda/rows.cuh"
 #include "gpu/kernels.hpp"
 
@@ -108,7 +110,7 @@ __global__ void __launch_bounds__(kThreads, 1) read_mix(std::byte* to,
   });
 }
 
-/// A finite bf16 between −2 and 2 with all mantissas.
+/// 16 bits that are a finite number in bf16 (between −2 and 2) and in fp16 (1 to 2), all mantissas.
 __device__ std::uint16_t value_of(std::int64_t rank, std::int64_t token, std::int64_t element) {
   std::uint64_t h = static_cast<std::uint64_t>(rank) * 0x9e3779b97f4a7c15ULL +
                     static_cast<std::uint64_t>(token) * 0xbf58476d1ce4e5b9ULL +
@@ -120,50 +122,93 @@ __device__ std::uint16_t value_of(std::int64_t rank, std::int64_t token, std::in
   return static_cast<std::uint16_t>((h & 0x807fU) | (exponent << 7));
 }
 
-__global__ void fill(std::uint16_t* rows, int rank, std::int64_t tokens, std::int64_t hidden) {
+/// Elements of the types of a row: their bits from 16, and back to what a sum rounds to.
+template <DType kType>
+struct Element {
+  using Bits = std::uint16_t;
+  static __device__ Bits from(std::uint16_t value) { return value; }
+  static __device__ float widen(Bits bits) {
+    return kType == DType::kBF16 ? exec::bf16_to_f32(bits) : exec::f16_to_f32(bits);
+  }
+  static __device__ Bits narrow(float value) {
+    return kType == DType::kBF16 ? exec::f32_to_bf16(value) : exec::f32_to_f16(value);
+  }
+};
+template <>
+struct Element<DType::kF32> {
+  using Bits = std::uint32_t;
+  static __device__ Bits from(std::uint16_t value) {
+    return static_cast<std::uint32_t>(value) << 16 | value;
+  }
+  static __device__ float widen(Bits bits) { return __uint_as_float(bits); }
+  static __device__ Bits narrow(float value) { return __float_as_uint(value); }
+};
+
+/// Every thread of the grid takes its share of `count` elements.
+template <typename Body>
+__device__ __forceinline__ void for_my_elements(std::int64_t count, Body&& body) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-       i < tokens * hidden;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
        i += stride) {
-    rows[i] = value_of(rank, i / hidden, i % hidden);
+    body(i);
   }
 }
 
-__global__ void verify_rows(const std::uint16_t* rows,
+template <DType kType>
+__global__ void fill(void* rows, int rank, std::int64_t tokens, std::int64_t hidden) {
+  using E = Element<kType>;
+  auto* to = static_cast<typename E::Bits*>(rows);
+  for_my_elements(tokens * hidden,
+                  [&](std::int64_t i) { to[i] = E::from(value_of(rank, i / hidden, i % hidden)); });
+}
+
+template <DType kType>
+__global__ void verify_rows(const void* rows,
                             const std::int32_t* origins,
                             std::int64_t count,
                             std::int64_t hidden,
                             unsigned long long* wrong) {
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  using E = Element<kType>;
+  const auto* got = static_cast<const typename E::Bits*>(rows);
   unsigned long long mine = 0;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-       i < count * hidden;
-       i += stride) {
+  for_my_elements(count * hidden, [&](std::int64_t i) {
     const std::int64_t row = i / hidden;
-    if (rows[i] != value_of(origins[2 * row], origins[2 * row + 1], i % hidden)) ++mine;
-  }
+    if (got[i] != E::from(value_of(origins[2 * row], origins[2 * row + 1], i % hidden))) ++mine;
+  });
   if (mine != 0) atomicAdd(wrong, mine);
 }
 
-__global__ void verify_sums(const std::uint16_t* sums,
+template <DType kType>
+__global__ void verify_sums(const void* sums,
                             const std::int32_t* begin,
                             int rank,
                             std::int64_t tokens,
                             std::int64_t hidden,
                             unsigned long long* wrong) {
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  using E = Element<kType>;
+  const auto* got = static_cast<const typename E::Bits*>(sums);
   unsigned long long mine = 0;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-       i < tokens * hidden;
-       i += stride) {
+  for_my_elements(tokens * hidden, [&](std::int64_t i) {
     const std::int64_t token = i / hidden;
-    const float value = exec::bf16_to_f32(value_of(rank, token, i % hidden));
+    const float value = E::widen(E::from(value_of(rank, token, i % hidden)));
     const std::int32_t rows = begin[token + 1] - begin[token];
     float total = rows > 0 ? value : 0.0F;
     for (std::int32_t r = 1; r < rows; ++r) total = __fadd_rn(total, value);
-    if (sums[i] != exec::f32_to_bf16(total)) ++mine;
-  }
+    if (got[i] != E::narrow(total)) ++mine;
+  });
   if (mine != 0) atomicAdd(wrong, mine);
+}
+
+/// Calls `call` with the type as a constant.
+template <typename Call>
+void with_type(DType type, Call&& call) {
+  if (type == DType::kBF16) {
+    call(std::integral_constant<DType, DType::kBF16>());
+  } else if (type == DType::kF16) {
+    call(std::integral_constant<DType, DType::kF16>());
+  } else {
+    call(std::integral_constant<DType, DType::kF32>());
+  }
 }
 
 }  // namespace
@@ -200,30 +245,31 @@ void launch_read_mix(std::byte* to,
   read_mix<<<blocks, kThreads, 0, stream>>>(to, from, begin, tokens, row_bytes);
 }
 
-void launch_fill(
-    std::byte* rows, int rank, std::int64_t tokens, std::int64_t hidden, cudaStream_t stream) {
-  fill<<<256, 256, 0, stream>>>(reinterpret_cast<std::uint16_t*>(rows), rank, tokens, hidden);
+void launch_fill(const Rows& rows, int rank, cudaStream_t stream) {
+  with_type(rows.type, [&](auto type) {
+    fill<type()><<<256, 256, 0, stream>>>(rows.data, rank, rows.count, rows.hidden);
+  });
 }
 
-void launch_verify_rows(const std::byte* rows,
+void launch_verify_rows(const Rows& rows,
                         const std::int32_t* origins,
-                        std::int64_t count,
-                        std::int64_t hidden,
                         unsigned long long* wrong,
                         cudaStream_t stream) {
-  verify_rows<<<256, 256, 0, stream>>>(
-      reinterpret_cast<const std::uint16_t*>(rows), origins, count, hidden, wrong);
+  with_type(rows.type, [&](auto type) {
+    verify_rows<type()>
+        <<<256, 256, 0, stream>>>(rows.data, origins, rows.count, rows.hidden, wrong);
+  });
 }
 
-void launch_verify_sums(const std::byte* sums,
+void launch_verify_sums(const Rows& sums,
                         const std::int32_t* begin,
                         int rank,
-                        std::int64_t tokens,
-                        std::int64_t hidden,
                         unsigned long long* wrong,
                         cudaStream_t stream) {
-  verify_sums<<<256, 256, 0, stream>>>(
-      reinterpret_cast<const std::uint16_t*>(sums), begin, rank, tokens, hidden, wrong);
+  with_type(sums.type, [&](auto type) {
+    verify_sums<type()>
+        <<<256, 256, 0, stream>>>(sums.data, begin, rank, sums.count, sums.hidden, wrong);
+  });
 }
 
 }  // namespace shunt::bench::gpu

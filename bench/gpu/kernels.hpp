@@ -10,6 +10,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "shunt/types.hpp"
+
 namespace shunt::bench::gpu {
 
 /// Holds the stream until *flag ≥ value, at most 5 s (a time that no honest measurement shows).
@@ -38,24 +40,27 @@ void launch_read_mix(std::byte* to,
                      int blocks,
                      cudaStream_t stream);
 
-/// Fills bf16 rows with values that depend on (rank, token, element) alone.
-void launch_fill(
-    std::byte* rows, int rank, std::int64_t tokens, std::int64_t hidden, cudaStream_t stream);
+/// Rows of a type in device memory: [count][hidden].
+struct Rows {
+  void* data = nullptr;
+  std::int64_t count = 0;
+  std::int64_t hidden = 0;
+  DType type = DType::kBF16;
+};
+
+/// Fills a rank's rows, one a token, with values that depend on (rank, token, element) alone.
+void launch_fill(const Rows& rows, int rank, cudaStream_t stream);
 /// Adds to *wrong the elements of received rows that differ from what launch_fill wrote at their
 /// origin (pairs of rank and token).
-void launch_verify_rows(const std::byte* rows,
+void launch_verify_rows(const Rows& rows,
                         const std::int32_t* origins,
-                        std::int64_t count,
-                        std::int64_t hidden,
                         unsigned long long* wrong,
                         cudaStream_t stream);
-/// … the elements of combine's output that are not the sum of as many equal rows as the token has
-/// ranks.
-void launch_verify_sums(const std::byte* sums,
+/// … the elements of combine's output, one row a token, that are not the sum of as many equal rows
+/// as the token has ranks.
+void launch_verify_sums(const Rows& sums,
                         const std::int32_t* begin,
                         int rank,
-                        std::int64_t tokens,
-                        std::int64_t hidden,
                         unsigned long long* wrong,
                         cudaStream_t stream);
 

@@ -40,6 +40,7 @@ struct Options {
   std::vector<std::string> node_worlds = {"2x2", "2x4", "4x2"};
   std::vector<std::string> wire_worlds = {"2x4"};
   WireOptions wire;
+  std::vector<DType> dtypes = {DType::kBF16};
   std::vector<int> blocks = {16, 32};
   std::vector<int> warps = {16};
   std::vector<int> row_warps = {0};
@@ -49,11 +50,15 @@ struct Options {
   std::string output;
 };
 
+const std::map<std::string, DType> kTypes = {
+    {"bf16", DType::kBF16}, {"fp16", DType::kF16}, {"fp32", DType::kF32}};
+
 json to_json(const TimingOptions& timing, const Samples& samples) {
   return {{"blocks", timing.blocks},
           {"warps", timing.warps},
           {"row_warps", timing.row_warps},
           {"tokens", timing.tokens},
+          {"dtype", to_string(timing.dtype)},
           {"dispatch", samples.dispatch},
           {"combine", samples.combine},
           {"uncached", samples.uncached},
@@ -74,11 +79,19 @@ json to_json(const TimingOptions& timing, const Samples& samples) {
           {"wrong", samples.wrong}};
 }
 
-std::vector<std::pair<int, int>> shapes_of(const Options& options) {
-  std::vector<std::pair<int, int>> shapes;
-  for (const int warps : options.warps) {
-    for (const int row_warps : options.row_warps) {
-      if (row_warps == 0 || warps % row_warps == 0) shapes.emplace_back(warps, row_warps);
+struct Shape {
+  DType dtype = DType::kBF16;
+  int warps = 16;
+  int row_warps = 0;
+};
+
+std::vector<Shape> shapes_of(const Options& options) {
+  std::vector<Shape> shapes;
+  for (const DType dtype : options.dtypes) {
+    for (const int warps : options.warps) {
+      for (const int row_warps : options.row_warps) {
+        if (row_warps == 0 || warps % row_warps == 0) shapes.push_back({dtype, warps, row_warps});
+      }
     }
   }
   return shapes;
@@ -107,13 +120,14 @@ Result<json> rank_main(bootstrap::World& world, int ranks_per_node, const Option
   out["timings"] = json::array();
   if (!options.time || ranks_per_node != world.size()) return out;
   for (const int blocks : options.blocks) {
-    for (const auto& [warps, row_warps] : shapes_of(options)) {
+    for (const auto& [dtype, warps, row_warps] : shapes_of(options)) {
       const int sharing = (world.size() + options.gpus - 1) / options.gpus;
       if (blocks * warps * sharing > properties.multiProcessorCount * 32) continue;
       for (const std::int64_t tokens : options.tokens) {
         TimingOptions timing = options.timing;
         timing.tokens = tokens;
         timing.blocks = blocks;
+        timing.dtype = dtype;
         timing.warps = warps;
         timing.row_warps = row_warps;
         timing.gpus = options.gpus;
@@ -257,7 +271,10 @@ int main(int argc, char** argv) {
                  "Warps that share a row; 0: chosen by the number of tokens")
       ->delimiter(',');
   app.add_option("--tokens", options.tokens, "Tokens per rank")->delimiter(',');
-  app.add_option("--hidden", options.timing.hidden, "Elements per row, bf16");
+  app.add_option("--hidden", options.timing.hidden, "Elements per row");
+  app.add_option("--dtype", options.dtypes, "bf16, fp16, fp32")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(shunt::bench::gpu::kTypes));
   app.add_option("--topk", options.timing.topk, "Experts per token");
   app.add_option("--experts", options.timing.experts, "Experts in the world");
   app.add_option("--iterations", options.timing.iterations, "Timed iterations");

@@ -85,11 +85,13 @@ Link link_of(const Timing& timing, bool dispatch, int gpus) {
 
 void print_heading() {
   fmt::print(
-      "{:>5} {:>4} {:>5} {:>6} {:<9} {:>6} {:>8} {:>8} {:>8} {:>8} {:>9} {:>14} {:>6} {:>6} {:>9} "
+      "{:>5} {:>4} {:>5} {:<5} {:>6} {:<9} {:>6} {:>8} {:>8} {:>8} {:>8} {:>9} {:>14} {:>6} {:>6} "
+      "{:>9} "
       "{}\n",
       "ranks",
       "SMs",
       "warps",
+      "type",
       "tokens",
       "operation",
       "GB",
@@ -121,11 +123,13 @@ json report_line(const std::vector<json>& ranks, std::size_t index, const char* 
   const double link_us = link.bytes > 0 ? link.bytes / link.bytes_per_us : 0;
   const double floor = std::max({memory, copy, link_us});
   fmt::print(
-      "{:>5} {:>4} {:>5} {:>6} {:<9} {:>6.2f} {:>8.0f} {:>8.0f} {:>8.0f} {:>8.0f} {:>9.0f} {:>14} "
+      "{:>5} {:>4} {:>5} {:<5} {:>6} {:<9} {:>6.2f} {:>8.0f} {:>8.0f} {:>8.0f} {:>8.0f} {:>9.0f} "
+      "{:>14} "
       "{:>6.2f} {:>6} {:>9} {}{}\n",
       ranks.size(),
       first["blocks"].get<int>(),
       first["warps"].get<int>(),
+      first["dtype"].get<std::string>(),
       first["tokens"].get<std::int64_t>(),
       what,
       bytes / 1e9,
@@ -149,6 +153,7 @@ json report_line(const std::vector<json>& ranks, std::size_t index, const char* 
                {"blocks", first["blocks"]},
                {"warps", first["warps"]},
                {"row_warps", first["row_warps"]},
+               {"dtype", first["dtype"]},
                {"tokens", first["tokens"]},
                {"operation", what},
                {"bytes", bytes},

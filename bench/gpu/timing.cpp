@@ -101,7 +101,12 @@ class Bench {
   }
 
  private:
-  [[nodiscard]] std::size_t row_bytes() const { return static_cast<std::size_t>(o_.hidden) * 2; }
+  [[nodiscard]] std::size_t row_bytes() const {
+    return static_cast<std::size_t>(o_.hidden) * size_of(o_.dtype);
+  }
+  [[nodiscard]] Rows rows_at(void* data, std::int64_t count) const {
+    return {data, count, o_.hidden, o_.dtype};
+  }
 
   Status set_up() {
     BufferOptions b;
@@ -109,6 +114,8 @@ class Bench {
     b.experts = o_.experts;
     b.topk = o_.topk;
     b.hidden = o_.hidden;
+    b.dtype = o_.dtype;
+    b.wire_dtype = o_.dtype;
     // Room for every row that this rank could get if each token of the world came here once.
     capacity_ = o_.tokens * world_.size();
     b.heap_bytes =
@@ -188,7 +195,7 @@ class Bench {
                                begin.size() * sizeof(std::int32_t),
                                cudaMemcpyHostToDevice),
                     "copying the row lists"));
-    launch_fill(input_.data(), world_.rank(), o_.tokens, o_.hidden, nullptr);
+    launch_fill(rows_at(input_.data(), o_.tokens), world_.rank(), nullptr);
     samples_.input_bytes = static_cast<double>(tokens * row_bytes());
     samples_.output_bytes =
         static_cast<double>(static_cast<std::size_t>(begin.back()) * row_bytes());
@@ -317,17 +324,13 @@ class Bench {
     SHUNT_TRY(buffer_->combine(*handle_, {output_.rows, sums_.data()}, stream));
     SHUNT_TRY(buffer_->wait(stream));
     auto* wrong = reinterpret_cast<unsigned long long*>(wrong_.data());
-    launch_verify_rows(static_cast<const std::byte*>(output_.rows),
+    launch_verify_rows(rows_at(output_.rows, rows),
                        reinterpret_cast<const std::int32_t*>(output_.origins),
-                       rows,
-                       o_.hidden,
                        wrong,
                        stream);
-    launch_verify_sums(sums_.data(),
+    launch_verify_sums(rows_at(sums_.data(), o_.tokens),
                        reinterpret_cast<const std::int32_t*>(begin_.data()),
                        world_.rank(),
-                       o_.tokens,
-                       o_.hidden,
                        wrong,
                        stream);
     SHUNT_TRY(buffer_->wait(stream));

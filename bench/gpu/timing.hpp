@@ -18,6 +18,7 @@ namespace shunt::bench::gpu {
 struct TimingOptions {
   std::int64_t tokens = 4096;
   std::int64_t hidden = 7168;
+  DType dtype = DType::kBF16;  ///< Of rows, partials and sums.
   int topk = 8;
   int experts = 256;
   int blocks = 16;

@@ -180,7 +180,7 @@ class Wire {
       if (!made) return Unexpected(std::move(made).error());
       *memory = std::move(*made);
     }
-    launch_fill(input_.data(), world_.rank(), o_.tokens, o_.hidden, nullptr);
+    launch_fill({input_.data(), o_.tokens, o_.hidden, DType::kBF16}, world_.rank(), nullptr);
     SHUNT_TRY(check(cudaDeviceSynchronize(), "filling the input"));
     const std::int64_t capacity = o_.tokens * world_.size();
     auto rows = buffer_->allocate(static_cast<std::size_t>(capacity) *

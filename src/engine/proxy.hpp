@@ -51,6 +51,10 @@ struct ProxyOptions {
   /// Called in every round by the progress thread: whether operations are in flight. While they
   /// are, and a little longer, the thread stays awake; then it looks at the ring every kLook_ns.
   std::function<bool()> in_flight;
+  /// Called before another rank's word on a failure is believed, by any thread: reports what this
+  /// rank has found wrong itself, if it has, through fail(). Its failure may come back to it from
+  /// the others before it has looked, and they do not know the reason.
+  std::function<void()> own_failure;
   /// Called once, by whoever fails first: ends the executor's waits.
   std::function<void(std::uint64_t word)> on_abort;
   /// Added to SlotNote::posted_ns to make it now_ns().

@@ -27,6 +27,8 @@ void Proxy::fail(Error error, ControlCode code, int rank) {
 }
 
 void Proxy::absorb_abort(std::uint64_t word) {
+  if (options_.own_failure) options_.own_failure();
+  if (options_.failure->failed()) return;
   const auto code = static_cast<ControlCode>(word >> 32);
   const int subject = static_cast<int>(word & 0xffff'ffffU) - 1;
   if (code == ControlCode::kPeerLost) {

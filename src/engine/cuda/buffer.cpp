@@ -153,16 +153,18 @@ Status Buffer::status() const {
   return {};
 }
 
-void Buffer::absorb_device_failure() const {
-  if (failures_.failed()) return;
+void Buffer::report_own_failure() const {
   const std::uint64_t kind =
       std::atomic_ref<std::uint64_t>(failure_->kind).load(std::memory_order_acquire);
-  if (kind != FailureRecord::kNone) {
-    proxy_->fail(describe_device_failure(static_cast<FailureRecord::Kind>(kind)),
-                 ControlCode::kFailed,
-                 rank());
-    return;
-  }
+  if (kind == FailureRecord::kNone) return;
+  proxy_->fail(describe_device_failure(static_cast<FailureRecord::Kind>(kind)),
+               ControlCode::kFailed,
+               rank());
+}
+
+void Buffer::absorb_device_failure() const {
+  if (failures_.failed()) return;
+  report_own_failure();
   const std::uint64_t by =
       std::atomic_ref<std::uint64_t>(failure_->aborted_by).load(std::memory_order_acquire);
   if (by != 0) proxy_->absorb_abort(by);

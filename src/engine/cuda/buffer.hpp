@@ -144,6 +144,7 @@ class Buffer {
   /// Before a launch: the progress thread has to be awake.
   void announce(cudaStream_t stream);
   /// What the device has reported becomes this rank's failure.
+  void report_own_failure() const;
   void absorb_device_failure() const;
   [[nodiscard]] Error describe_device_failure(exec::cuda::FailureRecord::Kind kind) const;
   /// Whether a rank may plan for so many.

@@ -305,6 +305,7 @@ Status Buffer::start_proxy(bootstrap::World& world) {
   o.on_abort = [this](std::uint64_t word) {
     std::atomic_ref<std::uint64_t>(*host_abort_).store(word, std::memory_order_release);
   };
+  o.own_failure = [this] { report_own_failure(); };
   if (view.peers() > 0) {
     o.in_flight = [this] {
       absorb_device_failure();

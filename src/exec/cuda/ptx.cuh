@@ -149,4 +149,21 @@ __device__ __forceinline__ std::uint32_t to_bf16x2(float low, float high) {
   return value;
 }
 
+/// The same to fp16, and back; subnormals are kept.
+__device__ __forceinline__ std::uint32_t to_f16x2(float low, float high) {
+  std::uint32_t value;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(value) : "f"(high), "f"(low));
+  return value;
+}
+__device__ __forceinline__ void from_f16x2(std::uint32_t value, float* low, float* high) {
+  asm("{\n"
+      ".reg .b16 l, h;\n"
+      "mov.b32 {l, h}, %2;\n"
+      "cvt.f32.f16 %0, l;\n"
+      "cvt.f32.f16 %1, h;\n"
+      "}"
+      : "=f"(*low), "=f"(*high)
+      : "r"(value));
+}
+
 }  // namespace shunt::exec::cuda::ptx

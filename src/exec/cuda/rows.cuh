@@ -75,19 +75,13 @@ struct Vector<DType::kF16> {
   static __device__ __forceinline__ void widen(const uint4& v, float* out) {
     const std::uint32_t words[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      out[2 * i] = f16_to_f32(static_cast<std::uint16_t>(words[i]));
-      out[2 * i + 1] = f16_to_f32(static_cast<std::uint16_t>(words[i] >> 16));
-    }
+    for (int i = 0; i < 4; ++i) ptx::from_f16x2(words[i], &out[2 * i], &out[2 * i + 1]);
   }
   static __device__ __forceinline__ uint4 narrow(const float* in) {
-    std::uint32_t words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      words[i] = f32_to_f16(in[2 * i]) | static_cast<std::uint32_t>(f32_to_f16(in[2 * i + 1]))
-                                             << 16;
-    }
-    return {words[0], words[1], words[2], words[3]};
+    return {ptx::to_f16x2(in[0], in[1]),
+            ptx::to_f16x2(in[2], in[3]),
+            ptx::to_f16x2(in[4], in[5]),
+            ptx::to_f16x2(in[6], in[7])};
   }
 };
 
