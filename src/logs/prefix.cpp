@@ -171,8 +171,9 @@ std::size_t level_end(std::string_view text) {
   for (const std::string_view level : {"INFO ", "WARNING ", "DEBUG ", "ERROR "}) {
     if (text.substr(0, level.size()) != level) continue;
     const std::size_t day = level.size();
-    if (digits_end(text, day) != day + 2 || text.substr(day + 2, 1) != "-" ||
-        digits_end(text, day + 3) != day + 5 || text.substr(day + 8, 1) != ":") {
+    if (text.size() < day + 9 || digits_end(text, day) != day + 2 ||
+        text.substr(day + 2, 1) != "-" || digits_end(text, day + 3) != day + 5 ||
+        text.substr(day + 8, 1) != ":") {
       return 0;
     }
     const std::size_t open = text.find(" [", day + 8);
