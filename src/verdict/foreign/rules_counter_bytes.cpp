@@ -27,6 +27,7 @@ struct Stated {
   double least_bytes = 0;  ///< Of the operation that moves least, once; 0 where no time is known.
   std::string least;
   double gpus_per_nic = 1;
+  bool nics_known = false;  ///< Stated; else one NIC a GPU is assumed.
 };
 
 void take_rate(double gbs, const std::string& what, const logs::Source& source, Stated& stated) {
@@ -43,6 +44,7 @@ std::optional<Stated> stated_by(const Situation& s) {
     if (!op.wire || !op.rdma || *op.wire <= 0) continue;
     const double share = s.shapes[static_cast<std::size_t>(op.file)].gpus_per_nic();
     stated.gpus_per_nic = share;
+    stated.nics_known = s.shapes[static_cast<std::size_t>(op.file)].nics_per_node.has_value();
     const logs::Source& source = op.rdma->sample->source;
     take_rate(*op.wire * share, op.name(), source, stated);
     const double bytes = op.time_us ? *op.wire * share * *op.time_us * 1e3 : 0;
@@ -58,6 +60,7 @@ std::optional<Stated> stated_by(const Situation& s) {
     const double rate = std::max(best->bus_gbs.value_or(0), best->rate_gbs.value_or(0));
     const double nics = shape.nics_per_node ? std::max(1.0, shape.nics_per_node->value) : 1;
     stated.gpus_per_nic = shape.gpus_per_nic();
+    stated.nics_known = shape.nics_per_node.has_value();
     // All-to-all: each GPU through its own NIC, less what stays inside the node. Rings: a node's
     // NICs together carry busbw.
     const double on_nic = sweep.operation == logs::Operation::kAllToAll
@@ -80,7 +83,10 @@ void too_much(const Situation& s,
   const double rate = moved(change) / seconds / 1e9;
   if (rate <= stated.gbs * 1.05) return;
   findings.push_back(
-      Build("counters-disagree", Severity::kWarning, Confidence::kMedium, change.name())
+      Build("counters-disagree",
+            stated.nics_known ? Severity::kWarning : Severity::kNotice,
+            stated.nics_known ? Confidence::kMedium : Confidence::kLow,
+            change.name())
           .say(fmt::format("The NIC moved {} in the mean over {:.4g} s, idle time included, where "
                            "the log's fastest operation ({}) puts {} on it: other traffic on the "
                            "port, retransmission, or several GPUs behind this NIC.",
