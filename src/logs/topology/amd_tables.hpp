@@ -28,6 +28,12 @@ class Sink;
 
 /// `amd-smi xgmi`: matrices of links, and what each GPU read and wrote as counters.
 void read_amd_xgmi(const Document& document, Sink& sink);
+/// The same of `amd-smi xgmi --json`, which stands in lines [begin, end). False if it is not that.
+bool read_amd_xgmi_json(const std::string& text,
+                        std::size_t begin,
+                        std::size_t end,
+                        const Document& document,
+                        Sink& sink);
 
 /// `amd-smi topology --json` or `rocm-smi --showtopo --json`. Empty if the text is not that.
 [[nodiscard]] std::vector<cluster::Topology> read_amd_json(const std::string& text);

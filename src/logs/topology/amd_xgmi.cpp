@@ -8,8 +8,10 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "logs/reader.hpp"
 #include "logs/text.hpp"
@@ -23,17 +25,42 @@ namespace {
 using cluster::PathKind;
 using cluster::Topology;
 
+constexpr std::size_t kMostGpus = 64;
+
 enum class TableKind { kNone, kMetric, kState };
 
-/// "2 KB", "39.61 TB" from word `at` on; decimal, as amd-smi names its units.
-std::optional<double> bytes_at(const std::vector<std::string_view>& words, std::size_t at) {
+using Json = nlohmann::json;
+
+/// 2 "KB", 39.61 "TB"; decimal, as amd-smi names its units.
+std::optional<double> bytes_of(double value, std::string_view name) {
   static constexpr std::array<std::string_view, 6> kUnits{"B", "KB", "MB", "GB", "TB", "PB"};
-  if (at + 1 >= words.size()) return std::nullopt;
-  const auto number = whole_number(words[at]);
-  const auto unit = std::ranges::find(kUnits, words[at + 1]);
-  if (!number || number->value < 0 || unit == kUnits.end()) return std::nullopt;
-  const double bytes = number->value * std::pow(1000.0, static_cast<double>(unit - kUnits.begin()));
+  const auto unit = std::ranges::find(kUnits, name);
+  if (!(value >= 0) || unit == kUnits.end()) return std::nullopt;
+  const double bytes = value * std::pow(1000.0, static_cast<double>(unit - kUnits.begin()));
   return bytes < 1e19 ? std::optional(bytes) : std::nullopt;
+}
+
+/// "2 KB" from word `at` on.
+std::optional<double> bytes_at(const std::vector<std::string_view>& words, std::size_t at) {
+  const auto number = at + 1 < words.size() ? whole_number(words[at]) : std::nullopt;
+  return number ? bytes_of(number->value, words[at + 1]) : std::nullopt;
+}
+
+/// {"value": 2, "unit": "KB"}; other shapes ("N/A") are none.
+std::optional<std::pair<double, std::string>> quantity(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_object()) return std::nullopt;
+  const auto value = found->find("value");
+  const auto unit = found->find("unit");
+  if (value == found->end() || !value->is_number() || unit == found->end() || !unit->is_string()) {
+    return std::nullopt;
+  }
+  return std::pair{value->get<double>(), unit->get<std::string>()};
+}
+
+/// A plausible rate of one link, Gb/s → GB/s.
+std::optional<double> plausible_rate(double gbit) {
+  return gbit > 0 && gbit <= 10000 ? std::optional(gbit / 8) : std::nullopt;
 }
 
 /// A GPU's rate out of "32 Gb/s  512 Gb/s XGMI": the second, of all lanes of a link, in GB/s. What
@@ -42,8 +69,7 @@ std::optional<double> link_rate(std::string_view line) {
   const std::size_t first = line.find("Gb/s");
   if (first == std::string_view::npos) return std::nullopt;
   const auto rate = number_before(line, "Gb/s", first + 4);
-  if (!rate || rate->value <= 0 || rate->value > 10000) return std::nullopt;
-  return rate->value / 8;
+  return rate ? plausible_rate(rate->value) : std::nullopt;
 }
 
 class XgmiReader {
@@ -57,7 +83,49 @@ class XgmiReader {
     close();
   }
 
+  /// `amd-smi xgmi --json`, lines [begin, end). False if the list is not that.
+  bool run_json(const Json& list, std::size_t begin, std::size_t end) {
+    for (const Json& object : list) {
+      const auto metrics = object.is_object() ? object.find("link_metrics") : object.end();
+      const auto index = object.is_object() ? object.find("gpu") : object.end();
+      if (metrics == object.end() || !metrics->is_object() || index == object.end() ||
+          !index->is_number_unsigned() || index->get<std::uint64_t>() >= 4096) {
+        return false;
+      }
+      take_json(*metrics, object, static_cast<int>(index->get<std::uint64_t>()), begin);
+    }
+    kind_ = TableKind::kMetric;
+    first_ = begin;
+    last_ = end - 1;
+    const bool several = gpus_.size() >= 2;
+    close();
+    return several;
+  }
+
  private:
+  void take_json(const Json& metrics, const Json& object, int index, std::size_t line) {
+    if (gpus_.size() >= kMostGpus) return;
+    Gpu gpu;
+    gpu.index = index;
+    gpu.bdf = object.value("bdf", Json("")).is_string() ? object.value("bdf", "") : "";
+    gpu.line = line;
+    const auto rate = quantity(metrics, "max_bandwidth");
+    if (rate && rate->second == "Gb/s") gpu.gb_per_s = plausible_rate(rate->first);
+    const auto type = metrics.find("link_type");
+    gpu.xgmi = type != metrics.end() && type->is_string() && type->get<std::string>() == "XGMI";
+    const auto links = metrics.find("links");
+    if (links != metrics.end() && links->is_array()) {
+      for (const Json& link : *links) {
+        if (!link.is_object() || gpu.read.size() >= kMostGpus) continue;
+        const auto read = quantity(link, "read");
+        const auto written = quantity(link, "write");
+        gpu.read.push_back(read ? bytes_of(read->first, read->second) : std::nullopt);
+        gpu.written.push_back(written ? bytes_of(written->first, written->second) : std::nullopt);
+      }
+    }
+    gpus_.push_back(std::move(gpu));
+  }
+
   void take(std::size_t at) {
     const std::string_view line = document_.lines[at].text;
     if (contains_ci(line, "link metric table")) {
@@ -101,7 +169,7 @@ class XgmiReader {
                 std::string_view line,
                 const std::vector<std::string_view>& words,
                 std::size_t at) {
-    if (gpus_.size() >= 64) return;
+    if (gpus_.size() >= kMostGpus) return;
     Gpu gpu;
     gpu.index = index;
     gpu.bdf = std::string(words[1]);
@@ -225,6 +293,17 @@ class XgmiReader {
 
 void read_amd_xgmi(const Document& document, Sink& sink) {
   XgmiReader(document, sink).run();
+}
+
+bool read_amd_xgmi_json(const std::string& text,
+                        std::size_t begin,
+                        std::size_t end,
+                        const Document& document,
+                        Sink& sink) {
+  Json root = Json::parse(text, nullptr, false);
+  // Newer tools put the list under a name.
+  if (root.is_object() && root.size() == 1 && root.begin()->is_array()) root = Json(*root.begin());
+  return root.is_array() && !root.empty() && XgmiReader(document, sink).run_json(root, begin, end);
 }
 
 }  // namespace shunt::logs

@@ -53,10 +53,18 @@ void read_json(const Document& document, Sink& sink) {
   const auto [begin, end] = json_block(document, sink);
   std::string text;
   bool links = false;
+  bool metrics = false;
   for (std::size_t at = begin; at < end; ++at) {
     links = links || contains(document.lines[at].text, "link_type") ||
             contains(document.lines[at].text, "(Topology) Link type");
+    metrics = metrics || contains(document.lines[at].text, "link_metrics");
     text += document.lines[at].text + "\n";
+  }
+  if (metrics && read_amd_xgmi_json(text, begin, end, document, sink)) {
+    for (std::size_t at = begin; at < end; ++at) {
+      sink.claim(at);
+    }
+    return;
   }
   if (!links) {
     return;
