@@ -341,7 +341,7 @@ TEST(Underused, SaysWhatIsLostInTheWindow) {
 TEST(SmallMessages, TheBurstThatCountsIsTheLinksOwn) {
   SyntheticRun run;
   run.burst_bytes = 9'000'000;  // Of 29.5 MB: a third.
-  const Finding& found = find(judged(run), "small-messages");
+  const Finding found = find(judged(run), "small-messages");
   EXPECT_THAT(found.sentence, HasSubstr("lets 9.00 MB pass at once"));
   run.burst_bytes = 25'000;
   EXPECT_THAT(ids(run), Not(Contains("small-messages")));
