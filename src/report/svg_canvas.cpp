@@ -38,9 +38,8 @@ SvgCanvas::SvgCanvas(double width, double height, bool inside_page) : inside_pag
 }
 
 std::string SvgCanvas::colour(const char* property, const Paint& paint) const {
-  const std::string value = inside_page_
-                                ? fmt::format("style=\"{}:var(--{})\"", property, paint.name)
-                                : fmt::format("{}=\"#{:06x}\"", property, paint.rgb);
+  std::string value = inside_page_ ? fmt::format("style=\"{}:var(--{})\"", property, paint.name)
+                                   : fmt::format("{}=\"#{:06x}\"", property, paint.rgb);
   if (paint.alpha >= 1) return value;
   return fmt::format("{} {}-opacity=\"{}\"", value, property, number(paint.alpha));
 }

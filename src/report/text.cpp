@@ -141,9 +141,8 @@ void write_ledger(Writer& out, const Report& report, std::size_t width) {
     const std::string text = fmt::format("  {}  {}",
                                          pad(fact.label, labels, false),
                                          pad(fact_text(fact.value, fact.unit), values, true));
-    if (fact.note.empty()) {
-      out.line(text);
-    } else if (display_width(text) + 2 + 20 < width) {
+    const bool noted = !fact.note.empty() && display_width(text) + 2 + 20 < width;
+    if (noted) {
       out.paragraph(text + "  ", fact.note);
     } else {
       out.line(text);

@@ -3,6 +3,7 @@
 #include "trace/export.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -157,7 +158,7 @@ class Exporter : public profile::RecordVisitor {
   void send_counter(std::uint64_t track, const std::vector<std::uint64_t>& bins, double scale) {
     std::int64_t shown = -1;
     for (std::size_t bin = 0; bin < bins.size(); ++bin) {
-      const auto value = static_cast<std::int64_t>(static_cast<double>(bins[bin]) * scale + 0.5);
+      const std::int64_t value = std::llround(static_cast<double>(bins[bin]) * scale);
       if (value == shown) continue;
       sink_.counter(track, rates_.bin_begin_ns(bin), value);
       shown = value;
