@@ -104,7 +104,9 @@ ul{margin:0;padding-left:1.2em}
 li{overflow-wrap:anywhere}
 li.line{list-style:none;margin-left:0}
 footer{color:var(--muted);font-size:13px;margin-top:24px}
-@media (max-width:760px){main{padding:18px 12px 32px}section{padding:14px 14px}h1{font-size:25px}
+@media (max-width:760px){.evidence,.evidence tbody,.evidence tr,.evidence td{display:block}
+.evidence td{border:0;padding:0}.evidence td.src{font-size:13px}
+.evidence tr{border-bottom:1px solid var(--line);padding:5px 0}main{padding:18px 12px 32px}section{padding:14px 14px}h1{font-size:25px}
 .bars{grid-template-columns:1fr max-content;gap:2px 12px}
 .bars .label{grid-column:1}.bars .fig{grid-column:2}
 .bars svg,.bars .axis,.bars .plain{grid-column:1/3}.bars svg{margin-bottom:10px}}
