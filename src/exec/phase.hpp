@@ -17,8 +17,8 @@ namespace shunt::exec {
 /// What a phase may ask of the machine it runs on. Contracts stand at CpuExec; every executor keeps
 /// them. Roles are entered by all lanes of all warps of a block. Collective over the block:
 /// block_sync, block_agree, block_broadcast, block_total, last_to_arrive; over the warp: warp_sync,
-/// warp_agree, copy, copy_small, copy_multi, sum, sum_stream. All else (waits, signals, posts, failures) is one
-/// lane's own doing: text that must happen once says whose.
+/// warp_agree, copy, copy_small, copy_multi, sum, sum_stream. All else (waits, signals, posts,
+/// failures) is one lane's own doing: text that must happen once says whose.
 template <typename E>
 concept Executor = requires(E& e,
                             std::byte* bytes,

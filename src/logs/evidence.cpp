@@ -139,9 +139,9 @@ std::optional<double> Evidence::number(std::string_view key, int file) const {
 }
 
 bool Evidence::empty() const {
-  return samples.empty() && sweeps.empty() && failures.empty() && mappings.empty() && rate_matrices.empty() &&
-         token_counts.empty() && topologies.empty() && counters.empty() && links.empty() &&
-         peer_access.empty() && traces.empty();
+  return samples.empty() && sweeps.empty() && failures.empty() && mappings.empty() &&
+         rate_matrices.empty() && token_counts.empty() && topologies.empty() && counters.empty() &&
+         links.empty() && peer_access.empty() && traces.empty();
 }
 
 }  // namespace shunt::logs
