@@ -8,12 +8,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "fuzz/fuzz_entry.hpp"
+#include "logs/reader.hpp"
 #include "support/run_files.hpp"
 #include "support/temporary_directory.hpp"
 #include "trace/export.hpp"
@@ -76,6 +79,16 @@ std::string damage(const std::string& text, const std::string& other, Generator&
     }
   }
   return out;
+}
+
+/// A reader that is added needs a fuzzer of its own.
+TEST(Fuzzers, ThereIsOneForEveryReaderAndNoOther) {
+  std::set<std::string> fuzzed;
+  std::istringstream names(SHUNT_FUZZ_READERS);
+  for (std::string name; std::getline(names, name, ',');) fuzzed.insert(name);
+  std::set<std::string> readers;
+  for (const logs::Reader& reader : logs::readers()) readers.emplace(reader.name);
+  EXPECT_EQ(fuzzed, readers);
 }
 
 TEST(Mutation, NoDamageBreaksAReader) {
