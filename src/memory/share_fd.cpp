@@ -81,13 +81,16 @@ Status send_to(const SocketName& name, std::int32_t rank, int peer, int fd) {
   return {};
 }
 
-/// The next message; its sender.
-Result<std::int32_t> receive(const UniqueFd& listener, UniqueFd* fd) {
+/// The next message; its sender. `awaited`: a rank that has not sent, for the error.
+Result<std::int32_t> receive(const UniqueFd& listener, int awaited, UniqueFd* fd) {
   pollfd ready{listener.get(), POLLIN, 0};
-  const int polled = ::poll(&ready, 1, kPatience_ms);
-  if (polled < 0) return system_error(errno, "cannot wait for a node peer's memory");
+  int polled = -1;
+  do {
+    polled = ::poll(&ready, 1, kPatience_ms);
+  } while (polled < 0 && errno == EINTR);
+  if (polled < 0) return system_error(errno, "cannot wait for the memory of rank {}", awaited);
   if (polled == 0) {
-    return fail(ErrorCode::kTimeout, ErrorScope::kFatal, "a node peer sent no memory in 30 s");
+    return fail(ErrorCode::kTimeout, ErrorScope::kFatal, "rank {} sent no memory in 30 s", awaited);
   }
   const UniqueFd socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   std::int32_t rank = -1;
@@ -119,7 +122,12 @@ Status swap_all(const bootstrap::World& world,
   }
   for (int others = 1; others < shape.ranks_per_node; ++others) {
     UniqueFd fd;
-    const auto from = receive(listener, &fd);
+    int missing = 0;
+    while (shape.rank_of(node, missing) == world.rank() ||
+           (*fds)[static_cast<std::size_t>(missing)].valid()) {
+      ++missing;
+    }
+    const auto from = receive(listener, shape.rank_of(node, missing), &fd);
     if (!from) return Unexpected(from.error());
     const int local = *from - shape.rank_of(node, 0);
     if (local < 0 || local >= shape.ranks_per_node || *from == world.rank() ||

@@ -16,31 +16,16 @@
 #include "base/error.hpp"
 #include "bootstrap/launch.hpp"
 #include "memory/heap.hpp"
+#include "support/on_ranks.hpp"
 
 namespace shunt::memory {
 namespace {
 
 using bootstrap::World;
 using ::testing::HasSubstr;
+using testing::launch_options;
+using testing::on_ranks;
 using Bytes = std::vector<std::byte>;
-
-bootstrap::LaunchOptions options(int ranks) {
-  bootstrap::LaunchOptions made;
-  made.ranks = ranks;
-  made.deadline_ns = 60'000'000'000;
-  return made;
-}
-
-/// Launches ranks and returns the first failure.
-Status on_ranks(int ranks, const std::function<Status(World&)>& rank_main) {
-  const auto outcome =
-      bootstrap::launch_local(options(ranks), [&rank_main](World& world) -> Result<Bytes> {
-        if (Status done = rank_main(world); !done) return Unexpected(std::move(done).error());
-        return Bytes{};
-      });
-  if (!outcome) return Unexpected(outcome.error());
-  return outcome->status;
-}
 
 Status check_marks(World& world, const Heap& heap, const cluster::Shape& shape) {
   const int mine = shape.local_of(world.rank());
@@ -152,16 +137,17 @@ TEST(ProcessHeap, NothingHasANameEvenAfterAKill) {
 
 TEST(ProcessHeap, AWindowOutlivesItsOwnersProcess) {
   const auto shape = cluster::Shape::create(2, 2).value();
-  const auto outcome = bootstrap::launch_local(options(2), [&](World& world) -> Result<Bytes> {
-    const auto heap = Heap::create(world, shape, 4096);
-    if (!heap) return Unexpected(heap.error());
-    (*heap)->base()[5] = std::byte{5};
-    if (const Status met = world.barrier(); !met) return Unexpected(met.error());
-    if (world.rank() == 1) ::raise(SIGKILL);
-    const Status lost = world.barrier();
-    if (lost) return usage_error("rank 1 did not die");
-    return Bytes{(*heap)->window(1).base[5]};
-  });
+  const auto outcome =
+      bootstrap::launch_local(launch_options(2), [&](World& world) -> Result<Bytes> {
+        const auto heap = Heap::create(world, shape, 4096);
+        if (!heap) return Unexpected(heap.error());
+        (*heap)->base()[5] = std::byte{5};
+        if (const Status met = world.barrier(); !met) return Unexpected(met.error());
+        if (world.rank() == 1) ::raise(SIGKILL);
+        const Status lost = world.barrier();
+        if (lost) return usage_error("rank 1 did not die");
+        return Bytes{(*heap)->window(1).base[5]};
+      });
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->ranks[0].result, Bytes{std::byte{5}});
 }

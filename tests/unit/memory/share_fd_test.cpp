@@ -6,34 +6,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <functional>
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "bootstrap/launch.hpp"
+#include "support/on_ranks.hpp"
 
 namespace shunt::memory {
 namespace {
 
 using bootstrap::World;
-using Bytes = std::vector<std::byte>;
-
-/// What ranks do, as processes; the first failure.
-Status on_ranks(int ranks, const std::function<Status(World&)>& rank_main) {
-  bootstrap::LaunchOptions options;
-  options.ranks = ranks;
-  options.deadline_ns = 60'000'000'000;
-  const auto outcome =
-      bootstrap::launch_local(options, [&rank_main](World& world) -> Result<Bytes> {
-        if (Status done = rank_main(world); !done) return Unexpected(std::move(done).error());
-        return Bytes{};
-      });
-  if (!outcome) return Unexpected(outcome.error());
-  return outcome->status;
-}
+using testing::on_ranks;
 
 TEST(ShareFd, EveryNodePeerGetsTheDescriptorOfEveryOther) {
   const Status status = on_ranks(6, [](World& world) -> Status {
