@@ -152,7 +152,9 @@ Result<std::vector<std::string>> run_checks(bootstrap::World& world, int ranks_p
   for (const Case& c : cases()) {
     const WorldCase first = world_case(c, world.size(), ranks_per_node, seed++);
     const WorldCase second = world_case(c, world.size(), ranks_per_node, seed++);
-    auto buffer = Buffer::create(world, options_of(c, first), geometry_of(c, first));
+    engine::cuda::Hooks hooks;
+    hooks.heap = c.heap;
+    auto buffer = Buffer::create(world, options_of(c, first), geometry_of(c, first), hooks);
     if (!buffer) return Unexpected(std::move(buffer).error());
     SHUNT_TRY(run_case(**buffer, c, first, second));
     SHUNT_TRY(world.barrier());

@@ -82,7 +82,7 @@ inline BufferOptions options_of(const Case& c, const WorldCase& w) {
 /// `c.blocks` blocks work inside the node, whatever else there is.
 inline engine::cuda::Geometry geometry_of(const Case& c, const WorldCase& w) {
   const int others = w.world > w.ranks_per_node ? 2 * c.rdma_blocks : 0;
-  return {c.blocks + others, c.warps, c.row_warps, c.rdma_blocks, c.heap};
+  return {c.blocks + others, c.warps, c.row_warps, c.rdma_blocks};
 }
 
 }  // namespace shunt::bench::gpu

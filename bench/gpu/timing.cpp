@@ -124,8 +124,10 @@ class Bench {
     geometry.blocks = o_.blocks;
     geometry.warps = o_.warps;
     geometry.row_warps = o_.row_warps;
-    geometry.heap = o_.heap;
-    auto buffer = Buffer::create(world_, b, geometry, {{}, o_.record ? &recorder_ : nullptr});
+    engine::cuda::Hooks hooks;
+    hooks.recorder = o_.record ? &recorder_ : nullptr;
+    hooks.heap = o_.heap;
+    auto buffer = Buffer::create(world_, b, geometry, hooks);
     if (!buffer) return Unexpected(std::move(buffer).error());
     buffer_ = std::move(*buffer);
     auto routing = routing::generate({}, o_.tokens, o_.topk, o_.experts, 1, world_.rank());

@@ -28,6 +28,7 @@
 #include "plan/pieces.hpp"
 #include "plan/plan.hpp"
 #include "routing/routing.hpp"
+#include "shunt/device.hpp"
 #include "shunt/shunt.hpp"
 
 namespace shunt::engine::cuda {
@@ -58,6 +59,7 @@ struct Hooks {
   MakeFabric make_fabric;                ///< Default: libfabric by the options.
   record::Recorder* recorder = nullptr;  ///< Null: recording off.
   bool near_cpus = true;                 ///< As DeviceOptions::near_cpus.
+  HeapKind heap = HeapKind::kAllocated;  ///< As DeviceOptions::heap.
 };
 
 /// kUnsupported where there is no device, with what CUDA says about it.

@@ -225,7 +225,7 @@ Status Buffer::take_host_part() {
 Status Buffer::take_heaps(bootstrap::World& world) {
   exec::RankView& view = context_.rank;
   const std::size_t bytes = view.layout.user + options_.heap_bytes;
-  auto heap = memory::cuda::create_heap(world, view.shape, bytes, geometry_.heap);
+  auto heap = memory::cuda::create_heap(world, view.shape, bytes, hooks_.heap);
   if (!heap) return Unexpected(std::move(heap).error());
   heap_ = std::move(*heap);
   allocator_.reset(view.layout.user, bytes);

@@ -65,9 +65,9 @@ Result<DeviceBuffer> DeviceBuffer::create(World& world,
   geometry.warps = device.warps;
   geometry.row_warps = device.row_warps;
   geometry.rdma_blocks = device.rdma_blocks;
-  geometry.heap = device.heap;
   engine::cuda::Hooks hooks;
   hooks.near_cpus = device.near_cpus;
+  hooks.heap = device.heap;
   auto made = engine::cuda::Buffer::create(world.impl(), options, geometry, hooks);
   if (!made) return Unexpected(std::move(made).error());
   return DeviceBuffer(std::make_unique<State>(State{std::move(*made), options.topk}));

@@ -12,7 +12,6 @@
 #include "combine/args.hpp"
 #include "dispatch/args.hpp"
 #include "exec/cuda/context.hpp"
-#include "shunt/device.hpp"
 
 namespace shunt::engine::cuda {
 
@@ -31,7 +30,6 @@ struct Geometry {
   int rdma_blocks =
       2;  ///< Of the blocks so many send to other nodes, as many receive, and the rest
           ///< works inside the node; at least one each. Nothing in a world of one node.
-  HeapKind heap = HeapKind::kAllocated;
   std::uint32_t stage_bytes = 0;  ///< Shared memory per warp for the rows of a sum; fit_blocks
                                   ///< chooses it.
   int max_warps = kMostWarps;     ///< kFewWarps or kMostWarps: which kernels; fit_blocks chooses.
