@@ -190,8 +190,8 @@ void draw_rate(const Sheet& sheet, const Timeline& timeline, const TimelineLink&
     return;
   }
   const double y = bottom - rating / full * kStrip;
-  sheet->text(16, top + 30, "share of the rating", kFaint, {});
-  sheet->text(kLeft + kPlot, y - 4, fmt::format("rating {:.4g} GB/s", rating), kFaint, {10, 1});
+  // Beside the strip: in it, bars would cover the words.
+  sheet->text(16, top + 30, fmt::format("dashed: {:.4g} GB/s", rating), kFaint, {});
   const Point ends[] = {{kLeft, y}, {kLeft + kPlot, y}};
   sheet->polyline(ends, kVermilion, 1.2, true);
 }
