@@ -41,7 +41,11 @@ std::optional<Known> stated(const Evidence& evidence, std::string_view key, int 
     }
   }
   const auto number = logs::whole_number(first.value);
-  if (!number || number->value <= 0 || number->value > 1e12) return std::nullopt;
+  // All of these count something: half a choice of experts is a damaged text.
+  if (!number || number->value < 1 || number->value > 1e12 ||
+      number->value != std::floor(number->value)) {
+    return std::nullopt;
+  }
   return Known{number->value, describe(first), false};
 }
 
