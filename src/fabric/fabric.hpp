@@ -20,17 +20,31 @@ namespace shunt::fabric {
 /// Event::context where a failure belongs to a peer rather than to a put. No put may carry it.
 inline constexpr std::uint64_t kNoContext = ~std::uint64_t{0};
 
-/// One-sided write of `bytes` from this rank's exposed region to the target's, then the immediate.
-/// bytes may be 0: the immediate alone travels.
+/// Memory that puts read from and write into. An engine hands its address to whatever moves the
+/// data and never looks at the content: memory of a device is no memory of the host.
+struct Region {
+  enum class Kind : std::uint8_t { kHost, kCudaDevice };
+  std::span<std::byte> bytes;
+  Kind kind = Kind::kHost;
+  int device = -1;  ///< CUDA's number of the device that it lies on.
+  int dmabuf = -1;  ///< Descriptor of a dmabuf of exactly this memory; −1: none. Borrowed.
+};
+
+/// One-sided write of `bytes` from what this rank exposes to what the target exposes, then the
+/// immediate. bytes may be 0: the immediate alone travels. Offsets count through the exposed
+/// regions, one behind the other; a put stays within one region at either end.
 struct Put {
   std::uint64_t context = 0;        ///< Comes back in the completion event.
-  std::uint64_t source_offset = 0;  ///< In this rank's exposed region.
-  std::uint64_t target_offset = 0;  ///< In the target's exposed region.
+  std::uint64_t source_offset = 0;  ///< In what this rank exposes.
+  std::uint64_t target_offset = 0;  ///< In what the target exposes.
   std::uint64_t bytes = 0;
   std::uint32_t immediate = 0;
   std::int32_t peer = 0;  ///< Index into connect()'s list.
   std::int32_t qp = 0;    ///< 0 … qps−1.
 };
+
+/// Regions that a rank can expose.
+inline constexpr std::size_t kMostRegions = 2;
 
 /// What happened. Times are now_ns() when progress saw it.
 struct Event {
@@ -53,9 +67,14 @@ class Fabric {
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  /// Registers the region that puts of this rank read and puts of peers write. Once, before
-  /// address(). The region outlives the fabric.
-  [[nodiscard]] virtual Status expose(std::span<std::byte> region) = 0;
+  /// Registers the regions that puts of this rank read and puts of peers write: 1 to kMostRegions,
+  /// none of them empty. Once, before address(). The memory outlives the fabric.
+  [[nodiscard]] virtual Status expose_regions(std::span<const Region> regions) = 0;
+  /// One region, in memory of the host.
+  [[nodiscard]] Status expose(std::span<std::byte> memory) {
+    const Region region{memory};
+    return expose_regions({&region, 1});
+  }
   /// What peers need to reach this rank (endpoint names, keys): exchanged through the World.
   [[nodiscard]] virtual Result<std::vector<std::byte>> address() const = 0;
   /// Addresses of the peers, by peer index.

@@ -239,8 +239,8 @@ void FaultyFabric::set_peer_fault(int peer, PeerFault fault) {
   state_->inner->wake();
 }
 
-Status FaultyFabric::expose(std::span<std::byte> region) {
-  return state_->inner->expose(region);
+Status FaultyFabric::expose_regions(std::span<const Region> regions) {
+  return state_->inner->expose_regions(regions);
 }
 
 Result<std::vector<std::byte>> FaultyFabric::address() const {

@@ -65,7 +65,7 @@ class FaultyFabric final : public Fabric {
   /// From now on. REQUIRES: connect() has returned, and `peer` is one of its list.
   void set_peer_fault(int peer, PeerFault fault);
 
-  [[nodiscard]] Status expose(std::span<std::byte> region) override;
+  [[nodiscard]] Status expose_regions(std::span<const Region> regions) override;
   [[nodiscard]] Result<std::vector<std::byte>> address() const override;
   [[nodiscard]] Status connect(std::span<const std::vector<std::byte>> peers) override;
   [[nodiscard]] std::size_t post(std::span<const Put> puts) override;

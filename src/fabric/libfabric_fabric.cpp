@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/libfabric_fabric.hpp"
 
-#include <arpa/inet.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -15,17 +14,6 @@
 #include "fabric/striped_fabric.hpp"
 
 namespace shunt::fabric {
-namespace {
-
-/// "10.0.0.1" or "fe80::1": of an interface, rather than its name.
-bool is_address(const std::string& text) {
-  in6_addr room{};
-  return ::inet_pton(AF_INET, text.c_str(), &room) == 1 ||
-         ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Fabric>> create_libfabric(const LibfabricOptions& options) {
   if (options.qps < 1 || options.depth < 1 || options.depth >= ofi::kNone || options.arrivals < 1) {
     return usage_error(
@@ -54,9 +42,7 @@ Result<std::unique_ptr<Fabric>> create_libfabric_on(const std::vector<std::strin
   std::vector<std::unique_ptr<Fabric>> opened;
   for (int k = 0; k < count; ++k) {
     const std::string& nic = nics[static_cast<std::size_t>(k)];
-    LibfabricOptions own = options;
-    own.domain = is_address(nic) ? "" : nic;
-    own.bind_address = is_address(nic) ? nic : "";
+    LibfabricOptions own = ofi::on_nic(nic, options);
     own.qps = qps_of_nic(options.qps, count, k);
     auto fabric = create_libfabric(own);
     if (!fabric) {

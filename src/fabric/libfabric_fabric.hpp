@@ -29,6 +29,9 @@ struct LibfabricOptions {
   std::size_t depth = 1024;  ///< Puts that may be outstanding, to all peers together.
   /// Arrivals that may be waiting here: at least the sum of the credits given to all peers.
   std::size_t arrivals = 4096;
+  /// Regions of devices will be exposed: asks for FI_HMEM, and forbids the provider to copy them
+  /// where it knows how not to. device_memory.hpp says whether that can be had.
+  bool device_memory = false;
   /// How long a first put may wait for a connection, which the peer accepts within its poll().
   std::uint64_t connect_timeout_ns = 30'000'000'000;
 };

@@ -42,12 +42,14 @@ class MockFabric final : public Fabric {
     }
   }
 
-  Status expose(std::span<std::byte> region) override {
+  Status expose_regions(std::span<const Region> regions) override {
     if (port_.exposed.load(std::memory_order_relaxed)) {
       return usage_error("mock fabric, rank {}: expose() was called twice", rank_);
     }
-    port_.region = region;
-    limits_.source_bytes = region.size();
+    SHUNT_TRY(check_regions(regions, "mock"));
+    port_.space = Space(regions);
+    for (std::size_t i = 0; i < regions.size(); ++i) port_.bases[i] = regions[i].bytes.data();
+    limits_.source = port_.space;
     port_.exposed.store(true, std::memory_order_release);
     return {};
   }
@@ -67,11 +69,11 @@ class MockFabric final : public Fabric {
       return usage_error("mock fabric, rank {}: connect() was called twice", rank_);
     }
     peers_.resize(peers.size());
-    target_ends_.assign(peers.size(), 0);
+    targets_.assign(peers.size(), {});
     for (std::size_t i = 0; i < peers.size(); ++i) {
       if (!peers[i].empty()) SHUNT_TRY(connect_peer(i, peers[i]));
     }
-    limits_.target_ends = target_ends_;
+    limits_.targets = targets_;
     limits_.qps = network_.options().qps;
     return {};
   }
@@ -153,7 +155,7 @@ class MockFabric final : public Fabric {
     if (!peer.port->exposed.load(std::memory_order_acquire)) {
       return usage_error("mock fabric, rank {}: peer {} has no exposed region", rank_, index);
     }
-    target_ends_[index] = peer.port->region.size() + 1;
+    targets_[index] = peer.port->space;
     return {};
   }
 
@@ -175,11 +177,11 @@ class MockFabric final : public Fabric {
       mock::Message message;
       message.immediate = put.immediate;
       message.target_offset = put.target_offset;
-      const std::byte* source = port_.region.data() + put.source_offset;
+      const std::byte* source = port_.at(put.source_offset);
       if (put.bytes == 0) {
         // The immediate alone.
       } else if (network_.options().landing == MockOptions::Landing::kAtPost) {
-        std::memcpy(peer.port->region.data() + put.target_offset, source, put.bytes);
+        std::memcpy(peer.port->at(put.target_offset), source, put.bytes);
       } else {
         message.payload.assign(source, source + put.bytes);
       }
@@ -196,9 +198,7 @@ class MockFabric final : public Fabric {
     mock::Message message;
     if (peers_[peer].in == nullptr || !peers_[peer].in->pop(message)) return false;
     if (!message.payload.empty()) {
-      std::memcpy(port_.region.data() + message.target_offset,
-                  message.payload.data(),
-                  message.payload.size());
+      std::memcpy(port_.at(message.target_offset), message.payload.data(), message.payload.size());
     }
     event = Event{
         0, now_ns(), message.immediate, static_cast<std::int32_t>(peer), Event::Kind::kArrived};
@@ -214,7 +214,7 @@ class MockFabric final : public Fabric {
   const int rank_;
   mock::Port& port_;
   std::vector<Peer> peers_;
-  std::vector<std::uint64_t> target_ends_;
+  std::vector<Space> targets_;
   PutLimits limits_;
   FixedQueue<Event> done_;      ///< Completions and failures not delivered yet.
   FixedQueue<Error> failures_;  ///< The words of the kFailed events in done_, in their order.

@@ -4,16 +4,17 @@
 // What two ranks of a MockNetwork share: the target's port and the one-way link to it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/futex.hpp"
+#include "fabric/put_check.hpp"
 
 namespace shunt::fabric::mock {
 
@@ -21,11 +22,18 @@ namespace shunt::fabric::mock {
 class Port {
  public:
   std::atomic<bool> taken{false};  ///< A fabric was made for this rank.
-  /// Release by expose(), acquire by the peers' connect(): makes `region` readable.
+  /// Release by expose_regions(), acquire by the peers' connect(): makes what is below readable.
   std::atomic<bool> exposed{false};
   /// seq_cst with Link::busy_: either the sender sees closed, or the closer sees busy.
   std::atomic<bool> closed{false};
-  std::span<std::byte> region;
+  Space space;
+  std::array<std::byte*, kMostRegions> bases{};
+
+  /// REQUIRES: space.holds() it.
+  [[nodiscard]] std::byte* at(std::uint64_t offset) const {
+    const std::size_t region = space.region_of(offset);
+    return bases[region] + (offset - space.begin_of(region));
+  }
 
   /// Any thread. The increment (seq_cst) comes before the load of sleeping_, and sleep() does the
   /// reverse, so that no ring is lost.

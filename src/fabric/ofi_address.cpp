@@ -3,12 +3,13 @@
 #include "fabric/ofi_address.hpp"
 
 #include "base/error.hpp"
+#include "fabric/put_check.hpp"
 
 namespace shunt::fabric::ofi {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x41464853;  // "SHFA"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 class Writer {
  public:
@@ -65,13 +66,16 @@ std::vector<std::byte> encode(const RankAddress& address) {
   Writer writer;
   writer.number(kMagic);
   writer.number(kVersion);
-  writer.number(address.region_bytes);
-  writer.number(address.base);
   writer.number(static_cast<std::uint32_t>(address.provider.size()));
+  writer.number(static_cast<std::uint32_t>(address.regions.size()));
   writer.number(static_cast<std::uint32_t>(address.endpoints.size()));
   writer.raw(std::as_bytes(std::span(address.provider)));
+  for (const RegionAddress& region : address.regions) {
+    writer.number(region.bytes);
+    writer.number(region.base);
+  }
   for (const EndpointAddress& endpoint : address.endpoints) {
-    writer.number(endpoint.key);
+    for (const std::uint64_t key : endpoint.keys) writer.number(key);
     writer.number(static_cast<std::uint32_t>(endpoint.name.size()));
     writer.raw(endpoint.name);
   }
@@ -96,23 +100,33 @@ Result<RankAddress> decode(std::span<const std::byte> bytes) {
                 kVersion);
   }
   RankAddress address;
-  address.region_bytes = reader.number<std::uint64_t>();
-  address.base = reader.number<std::uint64_t>();
   const auto provider_bytes = reader.number<std::uint32_t>();
+  const auto regions = reader.number<std::uint32_t>();
   const auto endpoints = reader.number<std::uint32_t>();
   for (const std::byte letter : reader.raw(provider_bytes)) {
     address.provider.push_back(static_cast<char>(letter));
   }
-  // Bounded by the input, not by the number that it claims.
-  for (std::uint32_t i = 0; i < endpoints && reader.ok(); ++i) {
+  // Bounded by the input, not by the numbers that it claims.
+  Space space;
+  bool allowed = true;
+  for (std::uint32_t i = 0; i < regions && reader.ok() && allowed; ++i) {
+    RegionAddress region;
+    region.bytes = reader.number<std::uint64_t>();
+    region.base = reader.number<std::uint64_t>();
+    allowed = space.add(region.bytes);
+    address.regions.push_back(region);
+  }
+  for (std::uint32_t i = 0; i < endpoints && reader.ok() && allowed; ++i) {
     EndpointAddress endpoint;
-    endpoint.key = reader.number<std::uint64_t>();
+    for (std::size_t r = 0; r < address.regions.size(); ++r) {
+      endpoint.keys.push_back(reader.number<std::uint64_t>());
+    }
     const auto name_bytes = reader.number<std::uint32_t>();
     const auto name = reader.raw(name_bytes);
     endpoint.name.assign(name.begin(), name.end());
     address.endpoints.push_back(std::move(endpoint));
   }
-  if (!reader.at_end() || address.endpoints.empty() || address.region_bytes == ~std::uint64_t{0}) {
+  if (!reader.at_end() || !allowed || address.endpoints.empty() || address.regions.empty()) {
     return fail(ErrorCode::kCorrupt,
                 ErrorScope::kPeer,
                 "an address of {} bytes is cut short or damaged",

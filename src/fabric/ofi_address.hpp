@@ -17,23 +17,31 @@ namespace shunt::fabric::ofi {
 
 /// One endpoint of a rank.
 struct EndpointAddress {
-  std::uint64_t key = 0;        ///< Of the exposed region, for writes that arrive here.
-  std::vector<std::byte> name;  ///< As fi_getname() gave it.
+  std::vector<std::uint64_t> keys;  ///< By exposed region, for writes that arrive here.
+  std::vector<std::byte> name;      ///< As fi_getname() gave it.
 
   bool operator==(const EndpointAddress&) const = default;
 };
 
+/// An exposed region, as writes reach it.
+struct RegionAddress {
+  std::uint64_t bytes = 0;
+  std::uint64_t base = 0;  ///< What to add to an offset in the region.
+
+  bool operator==(const RegionAddress&) const = default;
+};
+
 struct RankAddress {
   std::string provider;
-  std::uint64_t region_bytes = 0;
-  std::uint64_t base = 0;  ///< What to add to an offset in the region.
+  std::vector<RegionAddress> regions;
   std::vector<EndpointAddress> endpoints;
 
   bool operator==(const RankAddress&) const = default;
 };
 
-/// Little-endian: magic "SHFA" u32 · version u32 · region bytes u64 · base u64 · provider length
-/// u32 · endpoints u32 · provider · then per endpoint: key u64 · name length u32 · name.
+/// Little-endian: magic "SHFA" u32 · version u32 · provider length u32 · regions u32 · endpoints
+/// u32 · provider · per region: bytes u64 · base u64 · per endpoint: a key u64 for each region ·
+/// name length u32 · name.
 [[nodiscard]] std::vector<std::byte> encode(const RankAddress& address);
 
 /// kProtocol for another version, kCorrupt for anything else that encode() does not make.

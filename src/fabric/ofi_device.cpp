@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "fabric/ofi_hmem.hpp"
+#include "fabric/put_check.hpp"
+
 namespace shunt::fabric::ofi {
 namespace {
 
@@ -17,6 +20,7 @@ bool has(const fi_info& info, int mr_mode) {
 Result<Device> Device::open(UniqueInfo info, const LibfabricOptions& options) {
   Device device;
   device.info_ = std::move(info);
+  device.device_memory_ = options.device_memory;
   SHUNT_TRY(device.open_domain());
   SHUNT_TRY(device.open_queue(options));
   for (std::int32_t qp = 0; qp < options.qps; ++qp) SHUNT_TRY(device.open_endpoint());
@@ -30,9 +34,9 @@ Result<Device> Device::open(UniqueInfo info, const LibfabricOptions& options) {
 Device::~Device() {
   // Endpoints first, so that nothing arrives in memory that is about to go; but a region bound to
   // an endpoint has to leave before it.
-  if (info_ != nullptr && has(*info_, FI_MR_ENDPOINT)) regions_.clear();
+  if (info_ != nullptr && has(*info_, FI_MR_ENDPOINT)) registrations_.clear();
   endpoints_.clear();
-  regions_.clear();
+  registrations_.clear();
   queue_.reset();
   names_.reset();
   domain_.reset();
@@ -103,6 +107,7 @@ Status Device::open_endpoint() {
                           : "");
   }
   endpoints_.emplace_back(endpoint);
+  if (device_memory_) forbid_copies(endpoint);
   rc = fi_ep_bind(endpoint, &queue_->fid, FI_TRANSMIT | FI_RECV);
   if (rc == 0) rc = fi_ep_bind(endpoint, &names_->fid, 0);
   if (rc == 0) rc = fi_enable(endpoint);
@@ -144,58 +149,61 @@ bool Device::replenish(void* context) {
   return true;
 }
 
-Status Device::expose(std::span<std::byte> region) {
+Status Device::expose(std::span<const Region> regions) {
   if (!regions_.empty()) return usage_error("fabric {}: expose() was called twice", provider());
-  if (region.empty()) return usage_error("fabric {}: the region to expose is empty", provider());
-  region_ = region;
-  const std::size_t registrations = has(*info_, FI_MR_ENDPOINT) ? endpoints_.size() : 1;
-  for (std::size_t qp = 0; qp < registrations; ++qp) SHUNT_TRY(register_region(qp));
-  descriptions_.assign(endpoints_.size(), nullptr);
+  SHUNT_TRY(check_regions(regions, provider()));
+  for (const Region& region : regions) {
+    if (region.kind != Region::Kind::kHost && !device_memory_) {
+      return usage_error("fabric {}: it was not opened for memory of devices", provider());
+    }
+  }
+  regions_.assign(regions.begin(), regions.end());
+  const std::size_t times = has(*info_, FI_MR_ENDPOINT) ? endpoints_.size() : 1;
+  for (std::size_t qp = 0; qp < times; ++qp) SHUNT_TRY(register_regions(qp));
   for (std::size_t qp = 0; qp < endpoints_.size(); ++qp) {
-    descriptions_[qp] = fi_mr_desc(regions_[std::min(qp, registrations - 1)].get());
+    for (std::size_t r = 0; r < regions_.size(); ++r) {
+      descriptions_.push_back(fi_mr_desc(registration(qp, r).handle.get()));
+    }
   }
   return {};
 }
 
-Status Device::register_region(std::size_t qp) {
-  fid_mr* handle = nullptr;
-  const std::uint64_t wanted_key = qp + 1;  // Ignored where the provider chooses (FI_MR_PROV_KEY).
-  int rc = fi_mr_reg(domain_.get(),
-                     region_.data(),
-                     region_.size(),
-                     FI_WRITE | FI_REMOTE_WRITE,
-                     0,
-                     wanted_key,
-                     0,
-                     &handle,
-                     nullptr);
-  if (rc == 0) {
-    regions_.emplace_back(handle);
-    if (has(*info_, FI_MR_ENDPOINT)) {
-      rc = fi_mr_bind(handle, &endpoints_[qp]->fid, 0);
-      if (rc == 0) rc = fi_mr_enable(handle);
-    }
-  }
-  if (rc != 0) {
-    return call_error(rc,
-                      "provider {}: {} bytes cannot be registered (RDMA NICs need `ulimit -l "
-                      "unlimited`)",
-                      provider(),
-                      region_.size());
+const Registration& Device::registration(std::size_t qp, std::size_t region) const {
+  const std::size_t index = qp * regions_.size() + region;
+  return registrations_[index < registrations_.size() ? index : region];
+}
+
+Status Device::register_regions(std::size_t qp) {
+  for (std::size_t r = 0; r < regions_.size(); ++r) {
+    // Ignored where the provider chooses (FI_MR_PROV_KEY).
+    const std::uint64_t wanted_key = qp * regions_.size() + r + 1;
+    auto made = register_region(
+        domain_.get(), regions_[r], wanted_key, provider(), takes_dmabuf(), library_call());
+    if (!made) return Unexpected(std::move(made).error());
+    registrations_.push_back(std::move(*made));
+    if (!has(*info_, FI_MR_ENDPOINT)) continue;
+    fid_mr* handle = registrations_.back().handle.get();
+    int rc = fi_mr_bind(handle, &endpoints_[qp]->fid, 0);
+    if (rc == 0) rc = fi_mr_enable(handle);
+    if (rc != 0) return call_error(rc, "provider {}: region {} cannot be used", provider(), r);
   }
   return {};
 }
 
 Result<RankAddress> Device::address() const {
-  if (regions_.empty()) return usage_error("fabric {}: call expose() before address()", provider());
+  if (descriptions_.empty())
+    return usage_error("fabric {}: call expose() before address()", provider());
   RankAddress address;
   address.provider = provider();
-  address.region_bytes = region_.size();
-  address.base =
-      has(*info_, FI_MR_VIRT_ADDR) ? reinterpret_cast<std::uintptr_t>(region_.data()) : 0;
+  for (const Region& region : regions_) {
+    const auto base = reinterpret_cast<std::uintptr_t>(region.bytes.data());
+    address.regions.push_back({region.bytes.size(), has(*info_, FI_MR_VIRT_ADDR) ? base : 0});
+  }
   for (std::size_t qp = 0; qp < endpoints_.size(); ++qp) {
     EndpointAddress endpoint;
-    endpoint.key = fi_mr_key(regions_[std::min(qp, regions_.size() - 1)].get());
+    for (std::size_t r = 0; r < regions_.size(); ++r) {
+      endpoint.keys.push_back(fi_mr_key(registration(qp, r).handle.get()));
+    }
     std::size_t length = 0;
     int rc = fi_getname(&endpoints_[qp]->fid, nullptr, &length);
     endpoint.name.resize(length);

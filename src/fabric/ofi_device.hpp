@@ -13,6 +13,7 @@
 #include "fabric/libfabric_fabric.hpp"
 #include "fabric/ofi.hpp"
 #include "fabric/ofi_address.hpp"
+#include "fabric/ofi_registration.hpp"
 
 namespace shunt::fabric::ofi {
 
@@ -25,8 +26,8 @@ class Device {
   Device& operator=(Device&&) = delete;
   ~Device();
 
-  /// Registers the region: once.
-  [[nodiscard]] Status expose(std::span<std::byte> region);
+  /// Registers the regions: once. In an own order of keys: that of the regions.
+  [[nodiscard]] Status expose(std::span<const Region> regions);
   /// REQUIRES: expose().
   [[nodiscard]] Result<RankAddress> address() const;
   /// Makes an endpoint of a peer known; the result goes into writes.
@@ -34,9 +35,11 @@ class Device {
 
   [[nodiscard]] fid_cq* queue() const { return queue_.get(); }
   [[nodiscard]] fid_ep* endpoint(std::size_t qp) const { return endpoints_[qp].get(); }
-  /// What fi_writemsg wants to know of the local region; null where the provider does not care.
-  [[nodiscard]] void* description(std::size_t qp) const { return descriptions_[qp]; }
-  [[nodiscard]] std::span<std::byte> region() const { return region_; }
+  /// What fi_writemsg wants to know of a local region; null where the provider does not care.
+  [[nodiscard]] void* description(std::size_t qp, std::size_t region) const {
+    return descriptions_[qp * regions_.size() + region];
+  }
+  [[nodiscard]] std::span<const Region> regions() const { return regions_; }
   /// True if fi_cq_sread() sleeps, and fi_cq_signal() of another thread ends that.
   [[nodiscard]] bool can_sleep() const { return can_sleep_; }
   [[nodiscard]] const char* provider() const { return info_->fabric_attr->prov_name; }
@@ -49,7 +52,8 @@ class Device {
   Status open_domain();
   Status open_queue(const LibfabricOptions& options);
   Status open_endpoint();
-  Status register_region(std::size_t qp);
+  Status register_regions(std::size_t qp);
+  [[nodiscard]] const Registration& registration(std::size_t qp, std::size_t region) const;
   Status post_receives(std::size_t count);
   Status post_receive(std::size_t index);
 
@@ -59,10 +63,12 @@ class Device {
   Unique<fid_av> names_;
   Unique<fid_cq> queue_;
   std::vector<Unique<fid_ep>> endpoints_;
-  std::vector<Unique<fid_mr>> regions_;  ///< One, or one an endpoint (FI_MR_ENDPOINT).
-  std::vector<void*> descriptions_;      ///< By endpoint.
-  std::vector<fi_context2> receives_;    ///< For FI_RX_CQ_DATA: index mod qps is the endpoint.
-  std::span<std::byte> region_;
+  std::vector<Region> regions_;
+  /// By region; all of them once, or once an endpoint (FI_MR_ENDPOINT).
+  std::vector<Registration> registrations_;
+  std::vector<void*> descriptions_;    ///< By endpoint and region.
+  std::vector<fi_context2> receives_;  ///< For FI_RX_CQ_DATA: index mod qps is the endpoint.
+  bool device_memory_ = false;         ///< FI_HMEM was asked for.
   bool can_sleep_ = false;
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/ofi_discovery.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +21,7 @@ enum class Need : int {
   kImmediate,
   kRegistration,
   kThreading,
+  kDeviceMemory,
   kDomain,
   kAddress,
 };
@@ -42,6 +45,8 @@ std::string describe(Need need, const LibfabricOptions& options) {
              "for a mode other than FI_CONTEXT, FI_CONTEXT2, FI_RX_CQ_DATA";
     case Need::kThreading:
       return "it does not serve one thread a domain (FI_THREAD_DOMAIN)";
+    case Need::kDeviceMemory:
+      return "it has no FI_HMEM: it reaches no memory of devices";
     case Need::kDomain:
       return fmt::format("it has no device '{}'", options.domain);
     case Need::kAddress:
@@ -78,6 +83,10 @@ UniqueInfo hints_for(const char* provider, const LibfabricOptions& options, Need
     // The progress thread polls anyway; automatic progress would cost a second thread.
     hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  }
+  if (demands(Need::kDeviceMemory) && options.device_memory) {
+    hints->caps |= FI_HMEM;
+    hints->domain_attr->mr_mode |= FI_MR_HMEM;
   }
   if (demands(Need::kDomain) && !options.domain.empty()) {
     hints->domain_attr->name = ::strdup(options.domain.c_str());
@@ -164,6 +173,31 @@ std::vector<std::string> usable_providers() {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
+}
+
+UniqueInfo discover_below(const fi_info& layered) {
+  const std::string name = layered.fabric_attr->prov_name;
+  const std::string core = name.substr(0, name.find(';'));
+  const UniqueInfo hints(fi_allocinfo());
+  if (hints == nullptr) return nullptr;
+  hints->mode = ~std::uint64_t{0};
+  hints->caps = FI_MSG | FI_RMA | FI_HMEM;
+  hints->ep_attr->type = FI_EP_MSG;
+  hints->domain_attr->mr_mode = kAnyRegistration;
+  hints->domain_attr->name = ::strdup(layered.domain_attr->name);
+  hints->fabric_attr->prov_name = ::strdup(core.c_str());
+  fi_info* found = nullptr;
+  const int rc = fi_getinfo(kApi, nullptr, nullptr, 0, hints.get(), &found);
+  return UniqueInfo(rc == 0 ? found : nullptr);
+}
+
+LibfabricOptions on_nic(const std::string& nic, LibfabricOptions options) {
+  in6_addr room{};
+  const bool address = ::inet_pton(AF_INET, nic.c_str(), &room) == 1 ||
+                       ::inet_pton(AF_INET6, nic.c_str(), &room) == 1;
+  options.domain = address ? "" : nic;
+  options.bind_address = address ? nic : "";
+  return options;
 }
 
 Result<UniqueInfo> discover(const LibfabricOptions& options) {

@@ -16,6 +16,13 @@ namespace shunt::fabric::ofi {
 
 [[nodiscard]] Result<UniqueInfo> discover(const LibfabricOptions& options);
 
+/// Of a layered provider: the one below it, on the same device, for endpoints of messages that
+/// write from and to memory of devices. Null if it offers no such thing.
+[[nodiscard]] UniqueInfo discover_below(const fi_info& layered);
+
+/// The options for one NIC: the name of a device or the address of an interface.
+[[nodiscard]] LibfabricOptions on_nic(const std::string& nic, LibfabricOptions options);
+
 /// Providers of this machine that could carry puts, addresses and devices aside.
 [[nodiscard]] std::vector<std::string> usable_providers();
 

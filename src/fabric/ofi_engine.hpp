@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -42,9 +43,10 @@ class Engine final : public Fabric {
     limits_.qps = options.qps;
   }
 
-  Status expose(std::span<std::byte> region) override {
-    limits_.source_bytes = region.size();
-    return device_.expose(region);
+  Status expose_regions(std::span<const Region> regions) override {
+    SHUNT_TRY(device_.expose(regions));
+    limits_.source = Space(regions);
+    return {};
   }
   Result<std::vector<std::byte>> address() const override {
     auto own = device_.address();
@@ -72,8 +74,8 @@ class Engine final : public Fabric {
   /// room (EAGAIN), and keeps a slow or dead peer from blocking the others.
   struct Stream {
     fi_addr_t address = FI_ADDR_UNSPEC;
-    std::uint64_t key = 0;
-    std::uint64_t base = 0;
+    std::array<std::uint64_t, kMostRegions> keys{};   ///< By region of the peer,
+    std::array<std::uint64_t, kMostRegions> bases{};  ///< what to add to an offset.
     std::uint32_t head = kNone;
     std::uint32_t tail = kNone;
     std::uint32_t flying = 0;            ///< Puts that the provider has.
@@ -136,7 +138,7 @@ class Engine final : public Fabric {
   std::vector<Stream> streams_;  ///< peer · qps + qp.
   std::vector<Endpoint> endpoints_;
   std::vector<std::uint32_t> backlogged_;  ///< Streams with a backlog, each once.
-  std::vector<std::uint64_t> target_ends_;
+  std::vector<Space> targets_;
   /// By peer: its first failure, if any. Nothing is sent to it any more.
   std::vector<std::unique_ptr<Error>> lost_;
   PutLimits limits_;

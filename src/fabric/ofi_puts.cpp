@@ -18,17 +18,17 @@ constexpr std::uint64_t kReconnectNs = 200'000'000;
 
 Status Engine::connect(std::span<const std::vector<std::byte>> peers) {
   if (!streams_.empty()) return usage_error("fabric {}: connect() was called twice", provider());
-  if (device_.region().empty())
+  if (limits_.source.regions() == 0)
     return usage_error("fabric {}: expose() before connect()", provider());
   streams_.resize(peers.size() * static_cast<std::size_t>(limits_.qps));
   endpoints_.resize(static_cast<std::size_t>(limits_.qps));
   backlogged_.reserve(streams_.size());
-  target_ends_.assign(peers.size(), 0);
+  targets_.assign(peers.size(), {});
   lost_.resize(peers.size());
   for (std::size_t peer = 0; peer < peers.size(); ++peer) {
     if (!peers[peer].empty()) SHUNT_TRY(connect_peer(peer, peers[peer]));
   }
-  limits_.target_ends = target_ends_;
+  limits_.targets = targets_;
   return {};
 }
 
@@ -56,15 +56,20 @@ Status Engine::connect_peer(std::size_t peer, const std::vector<std::byte>& byte
                 decoded->endpoints.size(),
                 qps);
   }
+  Space space;
+  for (const RegionAddress& region : decoded->regions) (void)space.add(region.bytes);
   for (std::size_t qp = 0; qp < qps; ++qp) {
     auto address = device_.insert(decoded->endpoints[qp]);
     if (!address) return Unexpected(std::move(address).error());
     Stream& stream = streams_[peer * qps + qp];
     stream.address = *address;
-    stream.key = decoded->endpoints[qp].key;
-    stream.base = decoded->base;
+    for (std::size_t r = 0; r < decoded->regions.size(); ++r) {
+      stream.keys[r] = decoded->endpoints[qp].keys[r];
+      // Offsets of puts count from the first region's begin.
+      stream.bases[r] = decoded->regions[r].base - space.begin_of(r);
+    }
   }
-  target_ends_[peer] = decoded->region_bytes + 1;
+  targets_[peer] = space;
   return {};
 }
 
@@ -113,9 +118,13 @@ void Engine::start(std::uint32_t index) {
 ssize_t Engine::submit(Slot& slot, Stream& stream) {
   const Put& put = slot.put;
   const auto qp = static_cast<std::size_t>(put.qp);
-  iovec source{device_.region().data() + put.source_offset, put.bytes};
-  void* description = device_.description(qp);
-  const fi_rma_iov target{stream.base + put.target_offset, put.bytes, stream.key};
+  const std::size_t from = limits_.source.region_of(put.source_offset);
+  const std::size_t to =
+      limits_.targets[static_cast<std::size_t>(put.peer)].region_of(put.target_offset);
+  const std::uint64_t within = put.source_offset - limits_.source.begin_of(from);
+  iovec source{device_.regions()[from].bytes.data() + within, put.bytes};
+  void* description = device_.description(qp, from);
+  const fi_rma_iov target{stream.bases[to] + put.target_offset, put.bytes, stream.keys[to]};
   fi_msg_rma message{};
   // No element at all for an immediate alone: NICs read an element of length 0 as 2 GiB.
   message.msg_iov = &source;

@@ -71,8 +71,8 @@ class StripedFabric final : public Fabric {
   StripedFabric(std::vector<std::unique_ptr<Fabric>> nics, UniqueFd bell)
       : nics_(std::move(nics)), bell_(std::move(bell)) {}
 
-  Status expose(std::span<std::byte> region) override {
-    for (const auto& nic : nics_) SHUNT_TRY(nic->expose(region));
+  Status expose_regions(std::span<const Region> regions) override {
+    for (const auto& nic : nics_) SHUNT_TRY(nic->expose_regions(regions));
     return {};
   }
   Result<Bytes> address() const override {

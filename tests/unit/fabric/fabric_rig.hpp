@@ -28,11 +28,15 @@ struct Rank {
   std::unique_ptr<Fabric> fabric;
 };
 
-/// Exposes, exchanges addresses, connects. The regions exist already.
-inline void connect_all(std::vector<Rank>& ranks) {
+/// Exposes, exchanges addresses, connects. The regions exist already; with a `cut`, each is exposed
+/// as two that end and begin there.
+inline void connect_all(std::vector<Rank>& ranks, std::size_t cut = 0) {
   std::vector<std::vector<std::byte>> addresses;
   for (Rank& rank : ranks) {
-    const Status exposed = rank.fabric->expose(rank.region);
+    const std::span<std::byte> whole(rank.region);
+    const Region parts[] = {{whole.first(cut)}, {whole.subspan(cut)}};
+    const Status exposed =
+        cut == 0 ? rank.fabric->expose(whole) : rank.fabric->expose_regions(parts);
     ASSERT_TRUE(exposed.has_value()) << exposed.error().to_string();
     auto address = rank.fabric->address();
     ASSERT_TRUE(address.has_value()) << address.error().to_string();
@@ -64,6 +68,41 @@ inline bool poll_until(std::vector<Rank>& ranks,
     }
   }
   return true;
+}
+
+/// Two ranks with regions of 2 · `half` bytes, not connected: puts between all pairs of regions
+/// arrive where they should, and one that crosses a border is refused.
+inline void expect_puts_between_regions(std::vector<Rank>& ranks, std::size_t half) {
+  ASSERT_NO_FATAL_FAILURE(connect_all(ranks, half));
+  for (std::size_t i = 0; i < 2 * half; ++i) ranks[0].region[i] = pattern(1, 0, i);
+  std::vector<Put> puts;
+  for (const std::size_t from : {std::size_t{0}, half}) {
+    for (const std::size_t to : {std::size_t{0}, half}) {
+      Put put{.context = puts.size(), .source_offset = from + 3, .bytes = half / 2 - 3, .peer = 1};
+      put.target_offset = to + (from == 0 ? 0 : half / 2);
+      put.immediate = static_cast<std::uint32_t>(puts.size());
+      puts.push_back(put);
+    }
+  }
+  puts.push_back({.context = 4, .source_offset = half - 1, .bytes = 2, .peer = 1});
+  puts.push_back({.context = 5, .target_offset = half - 1, .bytes = 2, .peer = 1});
+  ASSERT_EQ(ranks[0].fabric->post(puts), puts.size());
+  std::size_t arrived = 0;
+  std::vector<std::uint64_t> failed;
+  const auto done = [&] { return arrived == 4 && failed.size() == 2; };
+  const bool ended = poll_until(ranks, done, [&](std::size_t rank, const Event& event) {
+    if (event.kind == Event::Kind::kFailed) failed.push_back(event.context);
+    if (event.kind == Event::Kind::kArrived && rank == 1) ++arrived;
+  });
+  ASSERT_TRUE(ended) << arrived << " arrived, " << failed.size() << " refused";
+  EXPECT_EQ(failed, (std::vector<std::uint64_t>{4, 5}));
+  std::vector<std::byte> expected(2 * half);
+  for (std::size_t p = 0; p < 4; ++p) {
+    for (std::size_t i = 0; i < puts[p].bytes; ++i) {
+      expected[puts[p].target_offset + i] = pattern(1, 0, puts[p].source_offset + i);
+    }
+  }
+  EXPECT_TRUE(ranks[1].region == expected);
 }
 
 /// Waits far longer than any test's patience: only the wake-up can end them.

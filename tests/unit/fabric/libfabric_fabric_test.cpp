@@ -339,6 +339,22 @@ TEST(LibfabricOptions, AMissingProviderIsNamedWithThoseThatAreThere) {
   EXPECT_THAT(fabric.error().message, AnyOf(HasSubstr("net"), HasSubstr("tcp")));
 }
 
+class LibfabricRegions : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Providers,
+                         LibfabricRegions,
+                         ::testing::Values("tcp", "tcp;ofi_rxm", "shm"),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::ranges::replace(name, ';', '_');
+                           return name;
+                         });
+
+TEST_P(LibfabricRegions, PutsGoBetweenAnyOfThem) {
+  std::vector<Rank> ranks(2);
+  ASSERT_NO_FATAL_FAILURE(open_ranks(ranks, 8192, {.provider = GetParam(), .qps = 2}));
+  test::expect_puts_between_regions(ranks, 4096);
+}
+
 TEST(LibfabricOptions, AnAddressThatIsNotOursIsNamed) {
   const auto fabric = create_libfabric({.bind_address = "203.0.113.7"});
   ASSERT_FALSE(fabric.has_value());

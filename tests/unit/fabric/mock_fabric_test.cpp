@@ -70,6 +70,16 @@ TEST_P(MockFabricTest, CompletesWithoutTheTarget) {
   EXPECT_EQ(ranks[1].region, std::vector<std::byte>(64, std::byte{7}));
 }
 
+TEST_P(MockFabricTest, PutsGoBetweenAnyRegions) {
+  MockNetwork network(2, {.landing = GetParam()});
+  std::vector<Rank> ranks(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks[static_cast<std::size_t>(rank)].region.resize(512);
+    ranks[static_cast<std::size_t>(rank)].fabric = std::move(*network.create(rank));
+  }
+  test::expect_puts_between_regions(ranks, 256);
+}
+
 TEST(MockFabric, TakesNoMoreThanItsDepth) {
   MockNetwork network(2, {.depth = 4});
   auto ranks = make_ranks(network, 8);

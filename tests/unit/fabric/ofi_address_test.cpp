@@ -15,10 +15,10 @@ using ::testing::HasSubstr;
 RankAddress sample() {
   RankAddress address;
   address.provider = "verbs;ofi_rxm";
-  address.region_bytes = 0x0123'4567'89ab'cdefU;
-  address.base = 0xfedc'ba98'7654'3210U;
-  address.endpoints.push_back({7, {std::byte{1}, std::byte{0xff}}});
-  address.endpoints.push_back({~std::uint64_t{0}, {}});
+  address.regions.push_back({0x0123'4567'89ab'cdefU, 0xfedc'ba98'7654'3210U});
+  address.regions.push_back({4096, 0});
+  address.endpoints.push_back({{7, 8}, {std::byte{1}, std::byte{0xff}}});
+  address.endpoints.push_back({{~std::uint64_t{0}, 0}, {}});
   return address;
 }
 
@@ -44,7 +44,21 @@ TEST(OfiAddress, AnotherVersionIsNamed) {
   const auto decoded = decode(bytes);
   ASSERT_FALSE(decoded.has_value());
   EXPECT_EQ(decoded.error().code, ErrorCode::kProtocol);
-  EXPECT_THAT(decoded.error().message, HasSubstr("version 9, this rank reads 1"));
+  EXPECT_THAT(decoded.error().message, HasSubstr("version 9, this rank reads 2"));
+}
+
+TEST(OfiAddress, RegionsThatNoRankCanHaveAreRefused) {
+  RankAddress none = sample();
+  none.regions.clear();
+  for (EndpointAddress& endpoint : none.endpoints) endpoint.keys.clear();
+  EXPECT_FALSE(decode(encode(none)).has_value());
+  RankAddress three = sample();
+  three.regions.push_back({8, 0});
+  for (EndpointAddress& endpoint : three.endpoints) endpoint.keys.push_back(1);
+  EXPECT_FALSE(decode(encode(three)).has_value());
+  RankAddress huge = sample();
+  huge.regions[0].bytes = ~std::uint64_t{0} - 4096;
+  EXPECT_FALSE(decode(encode(huge)).has_value());
 }
 
 TEST(OfiAddress, DamageNeverReadsOutside) {
