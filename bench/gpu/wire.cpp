@@ -53,8 +53,8 @@ class PlainPuts {
     auto memory = memory::cuda::PinnedMemory::create(layout.fabric_end - layout.fabric_begin);
     if (!memory) return Unexpected(std::move(memory).error());
     memory_ = std::move(*memory);
-    auto fabric =
-        engine::connect_fabric(world, options, view_, {memory_.host(), memory_.bytes()}, {});
+    const fabric::Region region{{memory_.host(), memory_.bytes()}};
+    auto fabric = engine::connect_fabric(world, options, view_, {&region, 1}, {});
     if (!fabric) return Unexpected(std::move(fabric).error());
     fabric_ = std::move(*fabric);
     put_bytes_ = sizes->record.max_chunk_bytes();

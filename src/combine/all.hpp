@@ -6,6 +6,7 @@
 #pragma once
 
 #include "combine/inter.hpp"
+#include "dispatch/landed.hpp"
 
 namespace shunt::combine {
 
@@ -61,11 +62,10 @@ SHUNT_DEVICE void release_partials(Exec& exec, const CombineArgs& args, std::int
     if (exec.subtract(pending, 1) != 0) continue;
     *pending = static_cast<std::uint32_t>(
         records_in(args.send_begin[peer + 1] - args.send_begin[peer], chunk, args.chunk_tokens));
-    shunt::exec::release_slot(
-        exec,
-        kCombineKind,
-        peer,
-        rank.received[kCombineKind][peer] + static_cast<std::uint64_t>(chunk));
+    dispatch::release_chunk(exec,
+                            kCombineKind,
+                            peer,
+                            rank.received[kCombineKind][peer] + static_cast<std::uint64_t>(chunk));
   }
 }
 

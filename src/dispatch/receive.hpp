@@ -6,6 +6,7 @@
 // and the map of where it went (combine reads it backwards).
 #pragma once
 
+#include "dispatch/landed.hpp"
 #include "dispatch/send.hpp"
 #include "dispatch/store.hpp"
 
@@ -133,7 +134,7 @@ template <exec::Executor Exec>
     copy.add_bytes(store_record(exec, args, targets, refs + i * args.fanout, record, {}));
   }
   exec.block_sync();
-  if (exec.block_leader()) shunt::exec::release_slot(exec, kDispatchKind, peer, sequence);
+  if (exec.block_leader()) release_chunk(exec, kDispatchKind, peer, sequence);
   return true;
 }
 

@@ -17,6 +17,8 @@ struct BufferBuilder {
   bootstrap::World& world;
   BufferState& state;
   std::unique_ptr<fabric::Fabric> fabric{};
+  SlotMemory slots{};  ///< Where those of chunks lie apart from the heap.
+  std::vector<fabric::Region> regions{};
 
   Status build() {
     const BufferOptions& options = state.options_;
@@ -31,12 +33,8 @@ struct BufferBuilder {
     state.heap_ = std::move(*heap);
     state.allocator_.reset(view.layout.user, bytes);
     wire_view();
-    auto connected = connect_fabric(
-        world,
-        options,
-        view,
-        {view.fabric + view.layout.fabric_begin, view.layout.fabric_end - view.layout.fabric_begin},
-        state.hooks_.make_fabric);
+    SHUNT_TRY(place_slots());
+    auto connected = connect_fabric(world, options, view, regions, state.hooks_.make_fabric);
     if (!connected) return Unexpected(std::move(connected).error());
     fabric = std::move(*connected);
     if (fabric != nullptr) state.provider_ = fabric->provider();
@@ -62,6 +60,7 @@ struct BufferBuilder {
     }
     view.heap = state.heap_->base();
     view.fabric = view.heap;
+    view.slots = view.heap;
     view.windows = state.windows_.data();
     state.words_.assign(static_cast<std::size_t>(exec::Word::kCount) * 8 + 8, 0);
     const auto begin = reinterpret_cast<std::uintptr_t>(state.words_.data());
@@ -88,11 +87,34 @@ struct BufferBuilder {
                         static_cast<std::size_t>(fanout + view.shape.nodes));
   }
 
+  Status place_slots() {
+    exec::RankView& view = state.view_;
+    const memory::Layout& layout = view.layout;
+    std::byte* begin = view.fabric + layout.fabric_begin;
+    regions = {{{begin, layout.fabric_end - layout.fabric_begin}}};
+    if (!state.hooks_.place_slots || view.peers() == 0) return {};
+    auto placed = state.hooks_.place_slots(layout.fabric_end - layout.slots_begin);
+    if (!placed) return Unexpected(std::move(placed).error());
+    slots = std::move(*placed);
+    view.slots = SlotMemory::shifted(slots.blocks, layout);
+    regions = {{{begin, layout.slots_begin - layout.fabric_begin}}, slots.region};
+    const auto peers = static_cast<std::size_t>(view.peers());
+    state.landed_.resize(peers * (layout.capacity[0] + layout.capacity[1]));
+    view.landed[0] = state.landed_.data();
+    view.landed[1] = view.landed[0] + peers * layout.capacity[0];
+    return {};
+  }
+
   void start_proxy() {
     record::Recorder* recorder = state.hooks_.recorder;
     ProxyOptions o;
     state.ring_ = std::make_unique<exec::cpu::DescriptorRing>(ring_capacity(state.view_));
     o.rank = state.view_;
+    if (slots.host != nullptr) {
+      o.rank.slots = SlotMemory::shifted(slots.host, o.rank.layout);
+      o.slots_on_device = true;
+      o.flush_arrivals = slots.flush;
+    }
     o.ring = state.ring_->view();
     o.fabric = std::move(fabric);
     o.failure = &state.failure_;

@@ -41,6 +41,8 @@ struct BufferHooks {
   /// Runs one of `blocks` blocks of a role on an executor of its own, with `warps` warps a block.
   std::function<bool(const exec::cpu::CpuContext&, const Operation&, const Block&, int blocks)>
       run_role;
+  /// Places the slots of chunks outside of the heap; `bytes` of them.
+  std::function<Result<SlotMemory>(std::size_t bytes)> place_slots;
   int warps = 1;
   Cpus progress_cpus;  ///< As ProxyOptions::cpus.
 };
@@ -179,6 +181,7 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   std::vector<std::uint64_t> words_;
   std::vector<std::uint64_t> sequences_;  // sent and received of the three kinds
   std::vector<exec::SlotNote> notes_;
+  std::vector<exec::LandedNote> landed_;  ///< Where the slots lie apart.
   std::vector<std::int32_t> send_scratch_;
   std::vector<std::int32_t> receive_scratch_;
   std::vector<exec::SumTerm> terms_;

@@ -53,6 +53,7 @@ Proxy::Proxy(ProxyOptions options) : options_(std::move(options)), ring_(options
           {fabric::ReceiverChannel(capacity), fabric::SenderChannel(capacity), 0, false});
     }
     flights_[kind].resize(peers * capacity);
+    if (memory::Layout::holds_chunks(kind)) landed_ns_[kind].resize(peers * capacity);
     slots += peers * capacity;
   }
   pending_.resize(std::max<std::size_t>(slots, 1));

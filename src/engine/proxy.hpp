@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,6 +47,13 @@ struct ProxyOptions {
   int nics = 1;                  ///< Queue pair q runs on NIC q mod nics, for the records.
   std::uint64_t heartbeat_ns = 1'000'000'000;  ///< Silence after which a peer is lost.
   Cpus cpus;  ///< The thread stays on these; empty: where its creator may run.
+
+  /// The slots of chunks lie on a device: the thread does not look into them. What an arrival was
+  /// is told by RankView::landed then, once it has been read.
+  bool slots_on_device = false;
+  /// Called before arrivals of chunks are told to the blocks, once for all that were found at a
+  /// time: makes what the NIC has written visible to the device. Empty: it is.
+  std::function<Status()> flush_arrivals;
 
   // Executors that cannot wake the thread (a GPU) are looked after instead.
   /// Called in every round by the progress thread: whether operations are in flight. While they
@@ -139,7 +147,13 @@ class Proxy {
   bool take_events();
   void break_off(std::string why);  // A peer does not keep to the protocol.
   void on_arrival(const fabric::Event& event);
+  bool flush_arrivals(std::span<const fabric::Event> events);
   void on_data(const fabric::Signal& signal, const fabric::Event& event);
+  [[nodiscard]] record::Arrival arrival_of(int kind,
+                                           std::uint32_t peer,
+                                           std::uint64_t sequence) const;
+  void record_arrival(const fabric::Signal& signal, std::uint64_t sequence, std::uint64_t time_ns);
+  void record_landed(int kind, std::uint32_t peer, std::uint64_t sequence);
   void on_credit(const fabric::Signal& signal);
   void on_control(const fabric::Signal& signal);
   void on_completion(const fabric::Event& event);
@@ -155,9 +169,10 @@ class Proxy {
 
   ProxyOptions options_;
   exec::DescriptorReader ring_;
-  std::vector<Channel> channels_;     // [3][peers]
-  std::vector<Flight> flights_[3];    // [peers][capacity]
-  std::vector<fabric::Put> pending_;  // Ring of puts that the fabric has not taken.
+  std::vector<Channel> channels_;            // [3][peers]
+  std::vector<Flight> flights_[3];           // [peers][capacity]
+  std::vector<std::uint64_t> landed_ns_[2];  // [peers][capacity], where slots lie on a device.
+  std::vector<fabric::Put> pending_;         // Ring of puts that the fabric has not taken.
   std::uint64_t pending_head_ = 0;
   std::uint64_t pending_tail_ = 0;
   std::vector<std::uint32_t> dirty_;     // Channels with credits to tell.

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -31,6 +33,7 @@ record::Phase put_phase(int kind) {
 bool Proxy::take_events() {
   std::array<fabric::Event, proxy::kBatch> events;
   const std::size_t count = options_.fabric->poll(events);
+  if (!flush_arrivals(std::span(events).first(count))) return true;
   for (std::size_t i = 0; i < count; ++i) {
     switch (events[i].kind) {
       case fabric::Event::Kind::kArrived:
@@ -45,6 +48,18 @@ bool Proxy::take_events() {
     }
   }
   return count > 0;
+}
+
+bool Proxy::flush_arrivals(std::span<const fabric::Event> events) {
+  const auto is_chunk = [](const fabric::Event& event) {
+    return event.kind == fabric::Event::Kind::kArrived &&
+           memory::Layout::holds_chunks(static_cast<int>(fabric::decode(event.immediate).kind));
+  };
+  if (!options_.flush_arrivals || std::ranges::none_of(events, is_chunk)) return true;
+  Status flushed = options_.flush_arrivals();
+  if (flushed) return true;
+  fail(std::move(flushed).error(), ControlCode::kFailed, options_.rank.rank);
+  return false;
 }
 
 void Proxy::break_off(std::string why) {
@@ -103,14 +118,29 @@ void Proxy::on_data(const Signal& signal, const fabric::Event& event) {
   }
   store_release(flag, got.sequence + 1);
   ring_needed_ = true;
-  if (options_.lane == nullptr) return;
+  if (options_.lane != nullptr) record_arrival(signal, got.sequence, event.time_ns);
+}
+
+record::Arrival Proxy::arrival_of(int kind, std::uint32_t peer, std::uint64_t sequence) const {
   record::Arrival arrival;
-  arrival.time_ns = event.time_ns;
-  arrival.peer = rank.rail_rank(static_cast<int>(peer));
+  arrival.peer = options_.rank.rail_rank(static_cast<int>(peer));
   arrival.phase = put_phase(kind);
-  const std::byte* slot = rank.landing_slot(kind, static_cast<int>(peer), got.sequence);
-  arrival.qp = static_cast<std::uint16_t>(queue_pair(kind, got.sequence));
+  arrival.qp = static_cast<std::uint16_t>(queue_pair(kind, sequence));
   arrival.nic = static_cast<std::uint16_t>(arrival.qp % options_.nics);
+  return arrival;
+}
+
+void Proxy::record_arrival(const Signal& signal, std::uint64_t sequence, std::uint64_t time_ns) {
+  const exec::RankView& rank = options_.rank;
+  const int kind = static_cast<int>(signal.kind);
+  const std::uint32_t peer = signal.slot / rank.layout.capacity[kind];
+  if (options_.slots_on_device && memory::Layout::holds_chunks(kind)) {
+    landed_ns_[kind][rank.layout.slot(kind, peer, sequence)] = time_ns;
+    return;
+  }
+  record::Arrival arrival = arrival_of(kind, peer, sequence);
+  arrival.time_ns = time_ns;
+  const std::byte* slot = rank.landing_slot(kind, static_cast<int>(peer), sequence);
   if (signal.kind == SignalKind::kCount) {
     const auto* entry = reinterpret_cast<const memory::CountEntry*>(slot);
     arrival.op = static_cast<std::uint32_t>(entry->op);
@@ -122,6 +152,21 @@ void Proxy::on_data(const Signal& signal, const fabric::Event& event) {
     arrival.chunk = header->chunk;
     arrival.bytes = header->bytes;
   }
+  options_.lane->push(arrival);
+}
+
+void Proxy::record_landed(int kind, std::uint32_t peer, std::uint64_t sequence) {
+  if (options_.lane == nullptr || !options_.slots_on_device ||
+      !memory::Layout::holds_chunks(kind)) {
+    return;
+  }
+  const std::size_t slot = options_.rank.layout.slot(kind, peer, sequence);
+  const exec::LandedNote& note = options_.rank.landed[kind][slot];
+  record::Arrival arrival = arrival_of(kind, peer, sequence);
+  arrival.time_ns = landed_ns_[kind][slot];
+  arrival.op = note.op;
+  arrival.chunk = note.chunk;
+  arrival.bytes = note.bytes;
   options_.lane->push(arrival);
 }
 

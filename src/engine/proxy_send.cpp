@@ -23,6 +23,7 @@ bool Proxy::take_descriptors() {
     }
     const int kind = static_cast<int>(descriptor.channel);
     Channel& c = channel(kind, descriptor.peer);
+    record_landed(kind, descriptor.peer, descriptor.sequence);
     if (!c.receiver.consume(descriptor.sequence)) {
       fail(Error{ErrorCode::kInternal, ErrorScope::kFatal, "a slot was released twice", 0},
            ControlCode::kFailed,

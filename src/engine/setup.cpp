@@ -201,7 +201,7 @@ Result<Sizes> set_up(bootstrap::World& world, const BufferOptions& options, exec
 Result<std::unique_ptr<fabric::Fabric>> connect_fabric(bootstrap::World& world,
                                                        const BufferOptions& options,
                                                        const exec::RankView& view,
-                                                       std::span<std::byte> region,
+                                                       std::span<const fabric::Region> regions,
                                                        const MakeFabric& make) {
   std::unique_ptr<fabric::Fabric> fabric;
   if (view.peers() == 0) return fabric;
@@ -209,7 +209,7 @@ Result<std::unique_ptr<fabric::Fabric>> connect_fabric(bootstrap::World& world,
   std::vector<std::byte> address;
   if (made) {
     fabric = std::move(*made);
-    const Status exposed = fabric->expose(region);
+    const Status exposed = fabric->expose_regions(regions);
     auto own =
         exposed ? fabric->address() : Result<std::vector<std::byte>>(Unexpected(exposed.error()));
     if (own) {

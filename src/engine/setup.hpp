@@ -30,15 +30,32 @@ struct Sizes {
                                    const BufferOptions& options,
                                    exec::RankView& view);
 
+/// Memory for the slots of chunks apart from the rest, as on a device (Layout, from slots_begin).
+struct SlotMemory {
+  std::byte* blocks = nullptr;    ///< As blocks reach it. All three point to its first byte.
+  std::byte* host = nullptr;      ///< As the progress thread would, which does not.
+  fabric::Region region;          ///< As the fabric reaches it.
+  std::function<Status()> flush;  ///< As ProxyOptions::flush_arrivals.
+
+  /// What a view adds offsets of the layout to, for memory whose first byte is `base`.
+  [[nodiscard]] static std::byte* shifted(std::byte* base, const memory::Layout& layout) {
+    // May point before the memory; only offsets from slots_begin on are added to it.
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) -
+                                        layout.slots_begin);
+  }
+};
+
 using MakeFabric = std::function<Result<std::unique_ptr<fabric::Fabric>>(int queue_pairs)>;
 
-/// Opens the fabric (libfabric, if `make` is empty), exposes the fabric's part of the layout, and
-/// connects the rails. Null in a world of one node. Collective: a rank that fails takes part.
-[[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> connect_fabric(bootstrap::World& world,
-                                                                     const BufferOptions& options,
-                                                                     const exec::RankView& view,
-                                                                     std::span<std::byte> region,
-                                                                     const MakeFabric& make);
+/// Opens the fabric (libfabric, if `make` is empty), exposes the fabric's part of the layout (in
+/// the layout's order: one region, or cut at slots_begin), and connects the rails. Null in a world
+/// of one node. Collective: a rank that fails takes part.
+[[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> connect_fabric(
+    bootstrap::World& world,
+    const BufferOptions& options,
+    const exec::RankView& view,
+    std::span<const fabric::Region> regions,
+    const MakeFabric& make);
 
 /// What all ranks of an operation must share, as a number.
 [[nodiscard]] std::uint64_t parameters_hash(const BufferOptions& options);

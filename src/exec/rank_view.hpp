@@ -38,6 +38,14 @@ struct alignas(16) SlotNote {
   std::int32_t chunk = 0;
 };
 
+/// What a landing slot held: written by the block that releases it, before its descriptor, where
+/// the progress thread cannot look into the slot.
+struct alignas(16) LandedNote {
+  std::uint64_t bytes = 0;
+  std::uint32_t op = 0;
+  std::int32_t chunk = 0;
+};
+
 struct RankView {
   int rank = 0;
   int node = 0;
@@ -49,10 +57,14 @@ struct RankView {
   /// Base of what the fabric and the progress thread touch (Layout, from fabric_begin): the heap
   /// itself, or memory of the host where the heap lies on a device.
   std::byte* fabric = nullptr;
+  /// The same for the slots of chunks (from Layout::slots_begin), which may lie apart, in memory
+  /// of the device. The progress thread does not look into them then.
+  std::byte* slots = nullptr;
   std::uint64_t* words = nullptr;   ///< [Word::kCount], a line each.
   std::uint64_t* sent[3] = {};      ///< [peers]: next sequence to send, per channel kind.
   std::uint64_t* received[3] = {};  ///< [peers]: next sequence to consume.
   SlotNote* notes[3] = {};          ///< [peers][capacity], in memory of the host.
+  LandedNote* landed[2] = {};       ///< The same, of the kinds of chunks; null: nobody needs them.
 
   [[nodiscard]] SHUNT_HOST_DEVICE int peers() const { return shape.nodes - 1; }
   [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* word(Word w) const {
@@ -64,15 +76,18 @@ struct RankView {
   [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* fabric_word(std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(fabric + offset);
   }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::byte* slots_of(int kind) const {
+    return memory::Layout::holds_chunks(kind) ? slots : fabric;
+  }
   [[nodiscard]] SHUNT_HOST_DEVICE std::byte* staging_slot(int kind,
                                                           int peer,
                                                           std::uint64_t sequence) const {
-    return fabric + layout.staging_slot(kind, static_cast<std::uint32_t>(peer), sequence);
+    return slots_of(kind) + layout.staging_slot(kind, static_cast<std::uint32_t>(peer), sequence);
   }
   [[nodiscard]] SHUNT_HOST_DEVICE std::byte* landing_slot(int kind,
                                                           int peer,
                                                           std::uint64_t sequence) const {
-    return fabric + layout.landing_slot(kind, static_cast<std::uint32_t>(peer), sequence);
+    return slots_of(kind) + layout.landing_slot(kind, static_cast<std::uint32_t>(peer), sequence);
   }
   [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* peer_word(int peer_local,
                                                            std::size_t offset) const {

@@ -33,7 +33,8 @@ Layout::Layout(const cluster::Shape& shape, const ChannelSizes& sizes) {
     completed[kind] = take(slots * sizeof(std::uint64_t));
     credit[kind] = take(peers * sizeof(std::uint64_t));
   }
-  for (int kind = 0; kind < 3; ++kind) {
+  for (const int kind : {2, 0, 1}) {
+    if (kind == 0) slots_begin = take(0, kPage);
     const std::size_t slots = peers * capacity[kind];
     landing[kind] = take(slots * slot_bytes[kind], kPage);
     staging[kind] = take(slots * slot_bytes[kind], kPage);

@@ -115,6 +115,7 @@ struct Buffer::HostPart {
     // May point before the memory; only offsets from fabric_begin on are added to it.
     view.fabric = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + fabric -
                                                view.layout.fabric_begin);
+    view.slots = view.fabric;
     auto* note = reinterpret_cast<exec::SlotNote*>(base + notes);
     for (int kind = 0; kind < 3; ++kind) {
       view.notes[kind] = note;
@@ -285,11 +286,8 @@ Cpus Buffer::progress_cpus() const {
 Status Buffer::start_proxy(bootstrap::World& world) {
   const exec::RankView& view = host_view_;
   const std::size_t fabric_bytes = view.layout.fabric_end - view.layout.fabric_begin;
-  auto fabric = connect_fabric(world,
-                               options_,
-                               view,
-                               {view.fabric + view.layout.fabric_begin, fabric_bytes},
-                               hooks_.make_fabric);
+  const fabric::Region region{{view.fabric + view.layout.fabric_begin, fabric_bytes}};
+  auto fabric = connect_fabric(world, options_, view, {&region, 1}, hooks_.make_fabric);
   if (!fabric) return Unexpected(std::move(fabric).error());
   if (*fabric != nullptr) provider_ = (*fabric)->provider();
   ProxyOptions o;
