@@ -8,19 +8,18 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <glob.h>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "cli/inputs.hpp"
 #include "cli/run_analysis.hpp"
 #include "cli/verbs.hpp"
 #include "logs/read_trace.hpp"
@@ -34,8 +33,6 @@
 
 namespace shunt::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct AnalyzeOptions {
   std::vector<std::string> inputs;
@@ -54,34 +51,6 @@ struct AnalyzeOptions {
   bool wide = false;
   bool strict = false;
 };
-
-/// A pattern that matches nothing stays as it is, so that the error names it.
-std::vector<std::string> expand(const std::string& pattern) {
-  if (pattern == "-" || fs::exists(pattern)) return {pattern};
-  glob_t found{};
-  std::vector<std::string> out;
-  if (glob(pattern.c_str(), GLOB_TILDE, nullptr, &found) == 0) {
-    for (std::size_t i = 0; i < found.gl_pathc; ++i) out.emplace_back(found.gl_pathv[i]);
-  }
-  globfree(&found);
-  return out.empty() ? std::vector<std::string>{pattern} : out;
-}
-
-/// Files under a directory, in name order; hidden ones left out.
-std::vector<std::string> files_under(const fs::path& directory) {
-  std::vector<std::string> out;
-  std::error_code error;
-  for (auto it = fs::recursive_directory_iterator(
-           directory, fs::directory_options::skip_permission_denied, error);
-       it != fs::recursive_directory_iterator();
-       it.increment(error)) {
-    if (error) break;
-    if (it->path().filename().string().front() == '.') continue;
-    if (it->is_regular_file(error)) out.push_back(it->path().string());
-  }
-  std::ranges::sort(out);
-  return out;
-}
 
 /// Names what was read and the first line that nobody understood.
 Unexpected nothing_known(const logs::Evidence& evidence) {
@@ -109,8 +78,7 @@ struct LogAnalysis {
   report::TraceTimeline timeline;  ///< Drawn only for a page.
 };
 
-Result<LogAnalysis> analyze_logs(const std::vector<std::string>& paths,
-                                 const AnalyzeOptions& options) {
+Result<LogAnalysis> analyze_logs(std::span<LogInput> inputs, const AnalyzeOptions& options) {
   logs::Evidence evidence;
   for (const std::string& assignment : options.set) {
     SHUNT_TRY(logs::set_option(evidence, assignment));
@@ -120,14 +88,10 @@ Result<LogAnalysis> analyze_logs(const std::vector<std::string>& paths,
   }
   trace::PhaseTable phases;
   if (!options.phases.empty()) SHUNT_TRY(phases.load(options.phases));
-  for (const std::string& path : paths) {
-    if (path != "-" && logs::looks_like_trace(path)) {
-      SHUNT_TRY(logs::gather_trace(path, phases, evidence));
-      continue;
-    }
-    const auto document = logs::load_document(path);
-    if (!document) return Unexpected(document.error());
-    logs::gather(*document, evidence);
+  for (LogInput& input : inputs) {
+    const auto bytes = input.open();
+    if (!bytes) return Unexpected(bytes.error());
+    SHUNT_TRY(logs::gather_input(**bytes, input.name, phases, evidence));
   }
   LogAnalysis logs;
   logs.report = report::build_foreign_report(evidence);
@@ -151,54 +115,13 @@ struct Analyzed {
   }
 };
 
-/// Every file once, however many inputs name it: figures must not count twice.
-class FileList {
- public:
-  void add(const std::string& path) {
-    std::error_code error;
-    const fs::path real = path == "-" ? fs::path(path) : fs::weakly_canonical(path, error);
-    if (seen_.insert(error ? path : real.string()).second) paths_.push_back(path);
-  }
-  [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
-
- private:
-  std::set<std::string> seen_;
-  std::vector<std::string> paths_;
-};
-
-Status sort_input(const std::string& path, Analyzed& out, FileList& logs) {
-  std::error_code error;
-  if (holds_run(path)) {
-    auto run = analyze_run(path);
-    if (!run) return Unexpected(std::move(run).error());
-    out.runs.push_back(std::move(*run));
-  } else if (fs::is_directory(path, error)) {
-    const auto files = files_under(path);
-    if (files.empty()) {
-      return fail(
-          ErrorCode::kCorrupt, ErrorScope::kUsage, "'{}' holds no files and no run.json", path);
-    }
-    for (const std::string& file : files) {
-      if (holds_run(file)) {
-        SHUNT_TRY(sort_input(file, out, logs));
-      } else {
-        logs.add(file);
-      }
-    }
-  } else {
-    logs.add(path);
-  }
-  return {};
-}
-
 Result<Analyzed> analyze_all(const AnalyzeOptions& options) {
+  auto inputs = open_inputs(options.inputs);
+  if (!inputs) return Unexpected(std::move(inputs).error());
   Analyzed out;
-  FileList logs;
-  for (const std::string& input : options.inputs) {
-    for (const std::string& path : expand(input)) SHUNT_TRY(sort_input(path, out, logs));
-  }
-  if (logs.paths().empty()) return out;
-  auto foreign = analyze_logs(logs.paths(), options);
+  out.runs = std::move(inputs->runs);
+  if (inputs->logs.empty()) return out;
+  auto foreign = analyze_logs(inputs->logs, options);
   if (!foreign) return Unexpected(std::move(foreign).error());
   out.logs = std::move(*foreign);
   return out;
@@ -278,6 +201,11 @@ Exit run_analyze(AnalyzeOptions options) {
     complain("--json, --csv and --md exclude each other");
     return Exit::kUsage;
   }
+  for (std::string& input : inputs_among(options.set)) options.inputs.push_back(std::move(input));
+  if (options.inputs.empty()) {
+    complain("INPUT is required; 'shunt analyze --help' shows what is allowed");
+    return Exit::kUsage;
+  }
   if (options.out.ends_with(".html")) options.html = std::exchange(options.out, "");
   const auto least = severity_named(options.fail_on);
   auto analyzed = analyze_all(options);
@@ -324,10 +252,10 @@ void add_analyze(Program& program) {
       "Say what limited a run, from its directory or from any log, matrix or counters.",
       {"shunt analyze run/", "shunt analyze bench.log topo.txt --set rate=400G --explain all"},
       [options] { return run_analyze(*options); });
+  program.set_unnamed_verb(verb, "file, directory or pattern that matches one", names_input);
   verb.add_option("INPUT",
                   options->inputs,
-                  "Run directories, files, globs, directories of files, or - for standard input")
-      ->required();
+                  "Run directories, files, globs, directories of files, or - for standard input");
   verb.add_option("--set", options->set, "A fact the input lacks: nodes=2, rate=400G, gpu=H100 …")
       ->type_name("KEY=VALUE");
   verb.add_option("--interval", options->interval, "Seconds between two counter snapshots")

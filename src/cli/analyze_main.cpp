@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   Program program(
       "shunt-analyze",
       "Reads runs, logs, traces, topologies and counters, and says what they mean.",
-      {"shunt-analyze analyze run/", "shunt-analyze export run/ --perfetto run.pftrace"});
+      {"shunt-analyze bench.log topo.txt", "shunt-analyze export run/ --perfetto run.pftrace"});
   add_analyze(program);
   add_compare(program);
   add_export(program);

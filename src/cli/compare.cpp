@@ -11,8 +11,11 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "base/file.hpp"
 #include "cli/analyze.hpp"
+#include "cli/inputs.hpp"
 #include "cli/run_analysis.hpp"
 #include "cli/verbs.hpp"
 #include "report/json.hpp"
@@ -34,9 +37,20 @@ struct CompareOptions {
   bool fail = false;
 };
 
-Exit run_compare(const CompareOptions& options) {
+Exit run_compare(CompareOptions options) {
   if (options.json && options.markdown) {
     complain("--json and --md exclude each other");
+    return Exit::kUsage;
+  }
+  for (const std::string& input : inputs_among(options.set)) {
+    if (!options.after.empty()) {
+      complain(fmt::format("two inputs are compared; '{}' is a third", input));
+      return Exit::kUsage;
+    }
+    (options.before.empty() ? options.before : options.after) = input;
+  }
+  if (options.after.empty()) {
+    complain("BEFORE and AFTER are required; 'shunt compare --help' shows what is allowed");
     return Exit::kUsage;
   }
   if (options.before == "-" && options.after == "-") {
@@ -82,8 +96,8 @@ void add_compare(Program& program) {
       "Say what changed between two runs or two logs: configuration, rates, findings.",
       {"shunt compare before/ after/", "shunt compare good.log bad.log --set nodes=2"},
       [options] { return run_compare(*options); });
-  verb.add_option("BEFORE", options->before, "Run directory or log")->required();
-  verb.add_option("AFTER", options->after, "Run directory or log")->required();
+  verb.add_option("BEFORE", options->before, "Run directory or log");
+  verb.add_option("AFTER", options->after, "Run directory or log");
   verb.add_option("--set", options->set, "A fact both inputs lack: nodes=2, rate=400G …")
       ->type_name("KEY=VALUE");
   verb.add_option("--threshold", options->threshold, "Per cent of change that counts")

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/program.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -138,12 +139,38 @@ Exit Program::refuse_usage(const std::string& what) const {
   return Exit::kUsage;
 }
 
-Exit Program::dispatch(int argc, const char* const* argv) {
-  if (argc < 2) {
+void Program::set_unnamed_verb(const CLI::App& verb,
+                               std::string described,
+                               std::function<bool(const std::string&)> means) {
+  unnamed_ = {&verb, std::move(described), std::move(means)};
+}
+
+const CLI::App* Program::unnamed_verb(const std::string& first) const {
+  if (unnamed_.verb == nullptr) return nullptr;
+  if (first.size() > 1 && first[0] == '-') {
+    const std::string option = first.substr(0, first.find('='));
+    return unnamed_.verb->get_option_no_throw(option) != nullptr ? unnamed_.verb : nullptr;
+  }
+  return unnamed_.means(first) ? unnamed_.verb : nullptr;
+}
+
+std::string Program::unknown_words(const std::string& first) const {
+  if (first.size() > 1 && first[0] == '-') {
+    return fmt::format("unknown option '{}'; verbs: {}", first, verb_names());
+  }
+  if (unnamed_.verb == nullptr) {
+    return fmt::format("unknown verb '{}'; verbs: {}", first, verb_names());
+  }
+  return fmt::format(
+      "'{}' is no verb and no {}; verbs: {}", first, unnamed_.described, verb_names());
+}
+
+Exit Program::dispatch(std::vector<std::string> arguments) {
+  if (arguments.empty()) {
     return refuse_usage(fmt::format(
         "no verb is given; verbs: {}; '{} --help' shows examples", verb_names(), name_));
   }
-  const std::string first = argv[1];
+  const std::string first = arguments.front();
   if (first == "--version") {
     fmt::print("{}", version_text());
     return Exit::kDone;
@@ -157,20 +184,21 @@ Exit Program::dispatch(int argc, const char* const* argv) {
     if (verb->get_name() == first) chosen = verb;
   }
   if (chosen == nullptr) {
-    return refuse_usage(fmt::format("unknown {} '{}'; verbs: {}",
-                                    first.rfind('-', 0) == 0 ? "option" : "verb",
-                                    first,
-                                    verb_names()));
+    chosen = unnamed_verb(first);
+    if (chosen == nullptr) return refuse_usage(unknown_words(first));
+    arguments.insert(arguments.begin(), chosen->get_name());
   }
-  const std::string see = fmt::format("'{} {} --help' shows what is allowed", name_, first);
+  const std::string name = chosen->get_name();
+  const std::string see = fmt::format("'{} {} --help' shows what is allowed", name_, name);
   try {
-    app_.parse(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app_.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", chosen->help(name_));
     return Exit::kDone;
   } catch (const CLI::ExtrasError& error) {
     return refuse_usage(
-        fmt::format("{} does not know {}; {}", first, unexpected_arguments(error.what()), see));
+        fmt::format("{} does not know {}; {}", name, unexpected_arguments(error.what()), see));
   } catch (const CLI::ParseError& error) {
     return refuse_usage(fmt::format("{}; {}", usage_words(error.what()), see));
   }
@@ -183,7 +211,7 @@ Exit Program::dispatch(int argc, const char* const* argv) {
 int Program::run(int argc, const char* const* argv) {
   Exit status = Exit::kInternal;
   try {
-    status = dispatch(argc, argv);
+    status = dispatch({argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {
     complain("out of memory");
     status = Exit::kEnvironment;

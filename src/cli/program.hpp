@@ -46,6 +46,11 @@ class Program {
                      const std::string& summary,
                      const std::vector<std::string>& examples,
                      std::function<Exit()> run);
+  /// The verb that is meant where the first argument is none, but `means` it: then it may be left
+  /// out, also in front of its options.
+  void set_unnamed_verb(const CLI::App& verb,
+                        std::string described,
+                        std::function<bool(const std::string&)> means);
   /// A line of --version: "libfabric 1.17.0".
   void add_feature(std::string feature) { features_.push_back(std::move(feature)); }
 
@@ -53,13 +58,23 @@ class Program {
   [[nodiscard]] int run(int argc, const char* const* argv);
 
  private:
-  [[nodiscard]] Exit dispatch(int argc, const char* const* argv);
+  struct Unnamed {
+    const CLI::App* verb = nullptr;
+    std::string described;  ///< "file, directory or pattern that matches one"
+    std::function<bool(const std::string&)> means;
+  };
+
+  [[nodiscard]] Exit dispatch(std::vector<std::string> arguments);
+  /// The verb that the arguments leave out; null if none is meant.
+  [[nodiscard]] const CLI::App* unnamed_verb(const std::string& first) const;
+  [[nodiscard]] std::string unknown_words(const std::string& first) const;
   [[nodiscard]] Exit refuse_usage(const std::string& what) const;
   [[nodiscard]] std::string verb_names() const;
   [[nodiscard]] std::string version_text() const;
 
   std::string name_;
   CLI::App app_;
+  Unnamed unnamed_;
   std::vector<std::string> features_;
   std::vector<std::pair<CLI::App*, std::function<Exit()>>> verbs_;
 };

@@ -25,39 +25,57 @@ bool RunAnalysis::incomplete() const {
 namespace {
 
 /// The records of a run directory, or of a trace that was exported from one.
-Result<profile::RecordingSummary> visit(const std::string& path, profile::RecordVisitor& visitor) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return profile::read_run(path, visitor);
-  const auto source = trace::open_bytes(path);
+Result<profile::RecordingSummary> visit(const RunAnalysis& run, profile::RecordVisitor& visitor) {
+  if (is_run_directory(run.path)) return profile::read_run(run.path, visitor);
+  const auto source = trace::open_bytes(run.path);
   if (!source) return Unexpected(source.error());
-  return trace::read_exported_run(**source, path, visitor);
+  return trace::read_exported_run(**source, run.name, visitor);
+}
+
+Status judge(RunAnalysis& run) {
+  analysis::MeasureBuilder builder;
+  auto recording = visit(run, builder);
+  if (!recording) return Unexpected(std::move(recording).error());
+  run.recording = std::move(*recording);
+  run.measures = builder.finish(run.recording);
+  run.report = report::build_report(run.recording, run.measures);
+  return {};
 }
 
 }  // namespace
 
-bool holds_run(const std::string& path) {
+bool is_run_directory(const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return std::filesystem::exists(std::filesystem::path(path) / "run.json", error);
-  }
-  return std::filesystem::is_regular_file(path, error) && trace::is_exported_run(path);
+  return std::filesystem::is_directory(path, error) &&
+         std::filesystem::exists(std::filesystem::path(path) / "run.json", error);
 }
 
 Result<RunAnalysis> analyze_run(const std::string& path) {
-  analysis::MeasureBuilder builder;
-  auto recording = visit(path, builder);
-  if (!recording) return Unexpected(std::move(recording).error());
   RunAnalysis run;
   run.path = path;
-  run.recording = std::move(*recording);
-  run.measures = builder.finish(run.recording);
-  run.report = report::build_report(run.recording, run.measures);
+  run.name = path;
+  SHUNT_TRY(judge(run));
+  return run;
+}
+
+Result<RunAnalysis> analyze_run(trace::ByteSource& trace, const std::string& name) {
+  auto copy = NamelessFile::create();
+  if (!copy) return Unexpected(std::move(copy).error());
+  std::string buffer(std::size_t{256} << 10, '\0');
+  while (const std::size_t got = trace.read(buffer.data(), buffer.size())) {
+    SHUNT_TRY(copy->append({buffer.data(), got}));
+  }
+  RunAnalysis run;
+  run.path = copy->path();
+  run.name = name;
+  run.copy = std::move(*copy);
+  SHUNT_TRY(judge(run));
   return run;
 }
 
 Result<analysis::Timeline> timeline_of(const RunAnalysis& run) {
   analysis::TimelineBuilder builder(run.recording.run, run.measures.timeline_ops);
-  const auto read = visit(run.path, builder);
+  const auto read = visit(run, builder);
   if (!read) return Unexpected(read.error());
   return builder.finish();
 }

@@ -5,20 +5,25 @@
 // at its end and analyze shows again.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
 #include "analysis/measures.hpp"
 #include "analysis/timeline.hpp"
+#include "base/nameless_file.hpp"
 #include "profile/recording.hpp"
 #include "report/html.hpp"
 #include "report/report.hpp"
 #include "shunt/result.hpp"
+#include "trace/chrome/byte_source.hpp"
 
 namespace shunt::cli {
 
 struct RunAnalysis {
-  std::string path;  ///< Directory or trace.
+  std::string path;                  ///< Directory or trace.
+  std::string name;                  ///< As the user gave it.
+  std::optional<NamelessFile> copy;  ///< What path opens, where the trace came once.
   profile::RecordingSummary recording;
   analysis::Measures measures;
   report::Report report;
@@ -27,10 +32,12 @@ struct RunAnalysis {
   [[nodiscard]] bool incomplete() const;
 };
 
-/// `path` is a run directory or a trace that shunt exported from one.
-[[nodiscard]] bool holds_run(const std::string& path);
+[[nodiscard]] bool is_run_directory(const std::string& path);
 
+/// `path`: a run directory or a trace that shunt exported from one.
 [[nodiscard]] Result<RunAnalysis> analyze_run(const std::string& path);
+/// A trace that can be read only once: kept on disk, without a name, as long as the analysis.
+[[nodiscard]] Result<RunAnalysis> analyze_run(trace::ByteSource& trace, const std::string& name);
 
 /// The run's typical iteration; a second pass over its records.
 [[nodiscard]] Result<analysis::Timeline> timeline_of(const RunAnalysis& run);

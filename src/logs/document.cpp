@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "logs/document.hpp"
 
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <memory>
+#include <algorithm>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -129,12 +126,6 @@ void add_line(
   }
 }
 
-struct FileCloser {
-  void operator()(std::FILE* file) const {
-    if (file != stdin) std::fclose(file);
-  }
-};
-
 }  // namespace
 
 Document make_document(std::string name, std::string_view bytes) {
@@ -170,24 +161,37 @@ std::string heading_of(const Document& document, std::size_t index) {
   return std::string(text);
 }
 
-Result<Document> load_document(const std::string& path, std::size_t max_bytes) {
-  std::unique_ptr<std::FILE, FileCloser> file(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
-  if (!file) return system_error(errno, "cannot open '{}' to read", path);
+Result<Document> load_document(trace::ByteSource& source,
+                               const std::string& name,
+                               std::size_t max_bytes) {
+  constexpr std::size_t kStep = std::size_t{256} << 10;
   std::string bytes;
-  std::array<char, 65536> buffer;
-  bool cut = false;
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-    if (bytes.size() + n > max_bytes) {
-      bytes.append(buffer.data(), max_bytes - bytes.size());
-      cut = true;
-      break;
-    }
-    bytes.append(buffer.data(), n);
+  // One byte more than is kept tells a file that is longer.
+  while (bytes.size() <= max_bytes) {
+    const std::size_t had = bytes.size();
+    bytes.resize(had + std::min(kStep, max_bytes + 1 - had));
+    const std::size_t got = source.read(bytes.data() + had, bytes.size() - had);
+    bytes.resize(had + got);
+    if (got == 0) break;
   }
-  if (std::ferror(file.get()) != 0) return system_error(errno, "cannot read '{}'", path);
-  Document document = make_document(path, bytes);
+  const std::string failure = source.failure();
+  if (bytes.empty() && !failure.empty()) {
+    return fail(ErrorCode::kCorrupt, ErrorScope::kOperation, "cannot read '{}': {}", name, failure);
+  }
+  const bool cut = bytes.size() > max_bytes;
+  if (cut) bytes.resize(max_bytes);
+  Document document = make_document(name, bytes);
   if (cut) document.notes.push_back(fmt::format("only the first {} bytes were read", max_bytes));
+  if (!failure.empty()) {
+    document.notes.push_back(fmt::format("only the first {} bytes: {}", bytes.size(), failure));
+  }
   return document;
+}
+
+Result<Document> load_document(const std::string& path) {
+  const auto source = trace::open_bytes(path);
+  if (!source) return Unexpected(source.error());
+  return load_document(**source, path);
 }
 
 }  // namespace shunt::logs

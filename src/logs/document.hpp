@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "shunt/result.hpp"
+#include "trace/chrome/byte_source.hpp"
 
 namespace shunt::logs {
 
@@ -39,8 +40,11 @@ struct Document {
 /// The heading above line `index` without its marks ("Node 1", "32 blocks"); empty if none.
 [[nodiscard]] std::string heading_of(const Document& document, std::size_t index);
 
-/// Reads `path` ("-": standard input), at most `max_bytes`; a longer file is noted and cut.
-[[nodiscard]] Result<Document> load_document(const std::string& path,
+/// Reads `source`, at most `max_bytes`; a longer one is noted and cut, and so is a damaged one.
+[[nodiscard]] Result<Document> load_document(trace::ByteSource& source,
+                                             const std::string& name,
                                              std::size_t max_bytes = std::size_t{256} << 20);
+/// The file at `path`, plain, gzip or zstd ("-": standard input).
+[[nodiscard]] Result<Document> load_document(const std::string& path);
 
 }  // namespace shunt::logs

@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "logs/reader.hpp"
 #include "logs/readers.hpp"
 #include "logs/words.hpp"
+#include "trace/perfetto/event_reader.hpp"
 
 namespace shunt::logs {
 namespace {
@@ -24,8 +26,9 @@ TraceFact fact_of(trace::ForeignTrace trace, int file, Evidence& evidence) {
   info.kinds.push_back(trace.kind);
   if (trace.summary.ends_early_at) {
     info.notes.push_back(fmt::format(
-        "JSON ends early at byte {}: {}", *trace.summary.ends_early_at, trace.summary.problem));
+        "ends early at byte {}: {}", *trace.summary.ends_early_at, trace.summary.problem));
   }
+  info.notes.insert(info.notes.end(), trace.summary.notes.begin(), trace.summary.notes.end());
   TraceFact fact;
   fact.source.file = file;
   fact.source.text = fmt::format("{}, {} events", trace.kind, trace.summary.events);
@@ -35,33 +38,37 @@ TraceFact fact_of(trace::ForeignTrace trace, int file, Evidence& evidence) {
 
 }  // namespace
 
-bool looks_like_trace(const std::string& path) {
-  auto source = trace::open_bytes(path);
-  if (!source) return false;
-  std::string head(std::size_t{64} << 10, '\0');
-  std::size_t size = 0;
-  while (size < head.size()) {
-    const std::size_t got = (*source)->read(head.data() + size, head.size() - size);
-    if (got == 0) break;
-    size += got;
+Status gather_input(trace::HeadSource& bytes,
+                    const std::string& name,
+                    const trace::PhaseTable& table,
+                    Evidence& evidence) {
+  constexpr std::size_t kHead = std::size_t{64} << 10;
+  const std::string_view head = bytes.head(kHead);
+  const bool perfetto = trace::looks_like_perfetto(head);
+  if (!perfetto && !looks_like_trace_text(head.substr(0, kHead))) {
+    const auto document = load_document(bytes, name);
+    if (!document) return Unexpected(document.error());
+    gather(*document, evidence);
+    return {};
   }
-  return looks_like_trace_text(std::string_view(head).substr(0, size));
-}
-
-Status gather_trace(const std::string& path, const trace::PhaseTable& table, Evidence& evidence) {
-  auto source = trace::open_bytes(path);
-  if (!source) return Unexpected(source.error());
   trace::Collector collector(table);
-  auto summary = trace::read_chrome(**source, collector);
+  auto summary =
+      perfetto ? trace::read_perfetto(bytes, collector) : trace::read_chrome(bytes, collector);
   if (!summary) {
     Error error = summary.error();
-    error.message = path + ": " + error.message;
+    error.message = name + ": " + error.message;
     return Unexpected(std::move(error));
   }
   const int file = static_cast<int>(evidence.files.size());
-  evidence.files.push_back({path, 0, 0, {}, {}});
+  evidence.files.push_back({name, 0, 0, {}, {}});
   evidence.traces.push_back(fact_of(collector.finish(std::move(*summary)), file, evidence));
   return {};
+}
+
+Status gather_file(const std::string& path, Evidence& evidence) {
+  const auto bytes = trace::open_bytes(path);
+  if (!bytes) return Unexpected(bytes.error());
+  return gather_input(**bytes, path, trace::PhaseTable(), evidence);
 }
 
 bool is_cut_copy(const Evidence& evidence, const TraceFact& fact) {
@@ -72,7 +79,7 @@ bool is_cut_copy(const Evidence& evidence, const TraceFact& fact) {
          });
 }
 
-/// A trace that came as a document: standard input, or a test.
+/// A trace inside a pasted text.
 void read_trace(const Document& document, Sink& sink) {
   std::string text;
   for (const Line& line : document.lines) {

@@ -74,4 +74,23 @@ std::optional<std::string_view> PacketStream::next() {
   return packet;
 }
 
+std::optional<std::string_view> first_packet(HeadSource& source) {
+  // A packet's key and its length, in full.
+  constexpr std::size_t kMostHead = 11;
+  const std::string head(source.head(kMostHead).substr(0, kMostHead));
+  std::uint64_t size = 0;
+  std::size_t at = 1;
+  if (head.empty() || head[0] != kPacketKey) return std::nullopt;
+  for (int shift = 0;; shift += 7) {
+    if (at == head.size() || shift > 56) return std::nullopt;
+    const auto byte = static_cast<unsigned char>(head[at++]);
+    size |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) break;
+  }
+  if (size > PacketStream::kMostPacketBytes) return std::nullopt;
+  const std::string_view bytes = source.head(at + static_cast<std::size_t>(size));
+  if (bytes.size() < at + size) return std::nullopt;
+  return bytes.substr(at, static_cast<std::size_t>(size));
+}
+
 }  // namespace shunt::trace

@@ -42,4 +42,8 @@ class PacketStream {
   std::string problem_;
 };
 
+/// The first packet of a trace, which stays to be read; nullopt if there is none. Valid until the
+/// next use of the source.
+[[nodiscard]] std::optional<std::string_view> first_packet(HeadSource& source);
+
 }  // namespace shunt::trace

@@ -290,11 +290,8 @@ class Reader {
 
 }  // namespace
 
-bool is_exported_run(const std::string& path) {
-  const auto source = open_bytes(path);
-  if (!source) return false;
-  PacketStream stream(**source);
-  const auto first = stream.next();
+bool is_exported_run(HeadSource& source) {
+  const auto first = first_packet(source);
   return first && description_in(*first).find("\"shunt.export/") != std::string::npos;
 }
 

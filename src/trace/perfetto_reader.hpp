@@ -15,8 +15,8 @@
 
 namespace shunt::trace {
 
-/// `path` starts like a trace that shunt exported: plain, gzip or zstd.
-[[nodiscard]] bool is_exported_run(const std::string& path);
+/// The bytes start like a trace that shunt exported. They stay to be read.
+[[nodiscard]] bool is_exported_run(HeadSource& source);
 
 /// Fails only if the trace does not begin with shunt's description of a run. Records after damage
 /// are missing and said to be: the ranks they belonged to are not complete, and notes say how many.

@@ -144,6 +144,21 @@ TEST_F(Inputs, StandardInputGlobsDirectoriesAndMixturesAreOneReport) {
   }
 }
 
+TEST_F(Inputs, TheVerbMayBeLeftOutInFrontOfWhatIsThere) {
+  const json want = report("analyze " + fast_);
+  EXPECT_EQ(report(fast_), want);
+  EXPECT_EQ(report("--set rate=400G " + fast_), report("analyze --set rate=400G " + fast_));
+  EXPECT_EQ(report("--set=rate=400G " + fast_), report("analyze --set rate=400G " + fast_));
+  EXPECT_EQ(report(fmt::format("'{}/fa*.log'", folder_.path())), want);
+  EXPECT_EQ(report("-", fmt::format("cat {} | ", fast_)).at("tables"), want.at("tables"));
+  EXPECT_THAT(ok(folder_.path()).out, HasSubstr("verdict: "));
+  expect_refused(none_, 2, "no verb and no file, directory or pattern that matches one; verbs: ");
+  expect_refused("'" + folder_.path() + "/x*.log'", 2, "verbs: ");
+  expect_refused("analyse " + fast_, 2, "'analyse' is no verb");
+  expect_refused("--fast " + fast_, 2, "unknown option '--fast'; verbs: ");
+  expect_refused(prose_, 3, "prose.txt");
+}
+
 TEST_F(Inputs, AFileThatIsNamedTwiceCountsOnce) {
   const json once = report("analyze " + fast_);
   const json twice = report(fmt::format("analyze {0} {0} {1}/../{2}/fast.log",
@@ -181,6 +196,9 @@ TEST_F(Inputs, CompareTellsAHalvedRateInEveryForm) {
       run_command(fmt::format("{} compare {} {} --fail-on-worse", SHUNT_PROGRAM, slow_, fast_))
           .status,
       0);
+  EXPECT_EQ(report("compare --set rate=400G " + fast_ + " " + slow_),
+            report("compare " + fast_ + " " + slow_ + " --set rate=400G"));
+  expect_refused("compare " + fast_ + " " + slow_ + " --set rate=400G " + slow_, 2, "third");
   const Outcome piped = ok("compare - " + slow_, "cat " + fast_ + " | ");
   EXPECT_THAT(piped.out, HasSubstr("verdict: Worse"));
 }

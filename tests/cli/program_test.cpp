@@ -126,7 +126,7 @@ TEST(Program, VersionNamesRevisionAndCompiler) {
 
 TEST(Program, AWrongCommandLineIsStatusTwoAndOneLine) {
   expect_refused(shunt_command(""), 2, "no verb is given; verbs: ");
-  expect_refused(shunt_command("exprot run"), 2, "unknown verb 'exprot'; verbs: ");
+  expect_refused(shunt_command("exprot run"), 2, "'exprot' is no verb and no file");
   expect_refused(shunt_command("--colour"), 2, "unknown option '--colour'; verbs: ");
   expect_refused(shunt_command("export"), 2, "DIR is required; 'shunt export --help'");
   expect_refused(shunt_command("export run --speed 3"), 2, "--speed");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/measure_builder.hpp"
+#include "logs/read_trace.hpp"
 #include "logs/reader.hpp"
 #include "trace/perfetto_reader.hpp"
 #include "verdict/foreign.hpp"
@@ -79,6 +80,26 @@ void read_and_judge(std::string_view bytes, std::string_view only) {
                   bytes.find(std::string_view(word, 3)) != std::string_view::npos,
               finding.sentence.c_str());
     }
+  }
+}
+
+void read_file(std::string_view bytes) {
+  logs::Evidence evidence;
+  trace::HeadSource source(trace::memory_bytes(bytes));
+  const auto read = logs::gather_input(source, "fuzz", trace::PhaseTable(), evidence);
+  if (!read) {
+    require(!read.error().message.empty(), "refusal without words");
+    return;
+  }
+  for (const logs::TraceFact& fact : evidence.traces) {
+    require(fact.trace.summary.events > 0, "trace without events");
+    for (const trace::PhaseStats& phase : fact.trace.phases) {
+      require(phase.min_ns >= 0 && phase.min_ns <= phase.max_ns && phase.max_ns <= phase.total_ns,
+              "durations that cannot be");
+    }
+  }
+  for (const auto& finding : verdict::judge_foreign(evidence)) {
+    require(!finding.id.empty() && !finding.sentence.empty(), "finding without words");
   }
 }
 

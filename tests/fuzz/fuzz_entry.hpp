@@ -15,6 +15,9 @@ void read_and_judge(std::string_view bytes, std::string_view only = {});
 /// Reads `bytes` as a trace that shunt exported, measures and judges it.
 void read_export(std::string_view bytes);
 
+/// Reads `bytes` as any file, traces of others included, and judges what it says.
+void read_file(std::string_view bytes);
+
 /// Decodes and cleans only.
 void clean(std::string_view bytes);
 

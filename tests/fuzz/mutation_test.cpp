@@ -97,10 +97,12 @@ TEST(Mutation, NoDamageBreaksAReader) {
   Generator random{20260401};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     fuzz::read_and_judge(inputs[i]);
+    fuzz::read_file(inputs[i]);
     for (int round = 0; round < 15; ++round) {
       const std::string damaged = damage(inputs[i], inputs[random.below(inputs.size())], random);
       fuzz::clean(damaged);
       fuzz::read_and_judge(damaged);
+      fuzz::read_file(damaged);
     }
   }
 }

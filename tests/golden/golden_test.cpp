@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "logs/read_trace.hpp"
 #include "logs/reader.hpp"
 #include "logs/text.hpp"
 #include "verdict/foreign.hpp"
@@ -132,9 +133,8 @@ TEST_P(Golden, Concludes) {
     ASSERT_TRUE(logs::set_option(evidence, assignment.get<std::string>()));
   }
   for (const fs::path& path : inputs_of(dir)) {
-    const auto document = logs::load_document(path.string());
-    ASSERT_TRUE(document) << document.error().to_string();
-    logs::gather(*document, evidence);
+    const auto read = logs::gather_file(path.string(), evidence);
+    ASSERT_TRUE(read) << read.error().to_string();
   }
   const auto findings = verdict::judge_foreign(evidence);
   SCOPED_TRACE(listing(findings));

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -61,7 +60,7 @@ class GzipSource final : public ByteSource {
   explicit GzipSource(std::unique_ptr<ByteSource> inner)
       : inner_(std::move(inner)), input_(kInput) {
     std::memset(&stream_, 0, sizeof stream_);
-    ready_ = inflateInit2(&stream_, 15 + 16) == Z_OK;  // 16: gzip wrapper
+    ready_ = inflateInit2(&stream_, 15 + 32) == Z_OK;  // 32: gzip or zlib, by their heads
   }
   ~GzipSource() override {
     if (ready_) inflateEnd(&stream_);
@@ -76,7 +75,7 @@ class GzipSource final : public ByteSource {
         stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
         stream_.avail_in = static_cast<uInt>(inner_->read(input_.data(), input_.size()));
         if (stream_.avail_in == 0) {
-          failure_ = ended_ ? "" : "the gzip stream ends early";
+          failure_ = ended_ ? "" : "the compressed stream ends early";
           break;
         }
       }
@@ -87,7 +86,7 @@ class GzipSource final : public ByteSource {
       const int status = inflate(&stream_, Z_NO_FLUSH);
       ended_ = status == Z_STREAM_END;
       if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
-        failure_ = "the gzip stream is damaged";
+        failure_ = "the compressed stream is damaged";
         break;
       }
     }
@@ -119,7 +118,7 @@ class ZstdSource final : public ByteSource {
       if (in_.pos == in_.size) {
         in_ = {input_.data(), inner_->read(input_.data(), input_.size()), 0};
         if (in_.size == 0) {
-          failure_ = pending_ ? "the zstd stream ends early" : "";
+          failure_ = pending_ ? "the compressed stream ends early" : "";
           break;
         }
       }
@@ -149,20 +148,62 @@ std::unique_ptr<ByteSource> memory_bytes(std::string_view bytes) {
   return std::make_unique<MemorySource>(bytes);
 }
 
-Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return system_error(errno, "cannot open '{}' to read", path);
-  std::array<unsigned char, 4> magic{};
-  const ssize_t got = ::pread(file.get(), magic.data(), magic.size(), 0);
-  const bool whole = got == static_cast<ssize_t>(magic.size());
-  auto plain = std::make_unique<PlainSource>(std::move(file));
-  if (whole && magic[0] == 0x1f && magic[1] == 0x8b) {
-    return std::make_unique<GzipSource>(std::move(plain));
+std::unique_ptr<ByteSource> inflated_bytes(std::string_view bytes) {
+  return std::make_unique<GzipSource>(memory_bytes(bytes));
+}
+
+std::unique_ptr<ByteSource> unzstd_bytes(std::string_view bytes) {
+  return std::make_unique<ZstdSource>(memory_bytes(bytes));
+}
+
+std::string_view HeadSource::head(std::size_t size) {
+  if (begin_ > 0) {
+    held_.erase(0, begin_);
+    begin_ = 0;
   }
-  if (whole && magic == std::array<unsigned char, 4>{0x28, 0xb5, 0x2f, 0xfd}) {
-    return std::make_unique<ZstdSource>(std::move(plain));
+  while (held_.size() < size) {
+    const std::size_t had = held_.size();
+    // Grows as bytes come: `size` may be what a damaged length promises.
+    const std::size_t want = std::min(size - had, kInput);
+    held_.resize(had + want);
+    const std::size_t got = inner_->read(held_.data() + had, want);
+    held_.resize(had + got);
+    if (got == 0) break;
   }
-  return plain;
+  return held_;
+}
+
+std::size_t HeadSource::read(char* data, std::size_t size) {
+  if (begin_ == held_.size()) {
+    if (!held_.empty()) {
+      std::string().swap(held_);
+      begin_ = 0;
+    }
+    return inner_->read(data, size);
+  }
+  const std::size_t take = std::min(size, held_.size() - begin_);
+  std::memcpy(data, held_.data() + begin_, take);
+  begin_ += take;
+  return take;
+}
+
+Result<std::unique_ptr<HeadSource>> open_bytes(const std::string& path) {
+  const bool standard = path == "-";
+  UniqueFd file(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                         : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) {
+    return standard ? system_error(errno, "cannot read standard input")
+                    : system_error(errno, "cannot open '{}' to read", path);
+  }
+  auto raw = std::make_unique<HeadSource>(std::make_unique<PlainSource>(std::move(file)));
+  const std::string_view magic = raw->head(4);
+  if (magic.substr(0, 2) == "\x1f\x8b") {
+    return std::make_unique<HeadSource>(std::make_unique<GzipSource>(std::move(raw)));
+  }
+  if (magic.substr(0, 4) == "\x28\xb5\x2f\xfd") {
+    return std::make_unique<HeadSource>(std::make_unique<ZstdSource>(std::move(raw)));
+  }
+  return raw;
 }
 
 }  // namespace shunt::trace

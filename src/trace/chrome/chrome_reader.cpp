@@ -205,7 +205,10 @@ class Handler final : public JsonHandler {
 
   void number(std::string_view digits) override {
     if (skipping_ > 0) {
-      if (list_ == Field::kDims && skipping_ == 2 && element_ < 2) multiply_dim(digits);
+      if (list_ == Field::kDims && skipping_ == 2 && element_ < 2) {
+        multiply_dim(element_ == 0 ? event_.first_dim : event_.second_dim,
+                     integer(digits).value_or(0));
+      }
       return;
     }
     if (field_ != Field::kNone) store(digits, false);
@@ -224,13 +227,6 @@ class Handler final : public JsonHandler {
     value = value.substr(0, kMaxText);
     if (value != std::string_view(buffer)) buffer.assign(value);
     view = buffer;
-  }
-
-  void multiply_dim(std::string_view text) {
-    const std::int64_t value = integer(text).value_or(0);
-    std::int64_t& dim = element_ == 0 ? event_.first_dim : event_.second_dim;
-    if (value <= 0 || (dim > 0 && value > INT64_MAX / dim)) return;
-    dim = dim == 0 ? value : dim * value;
   }
 
   /// A number, or a string that holds one where producers write numbers as strings.
@@ -308,6 +304,11 @@ class Handler final : public JsonHandler {
 };
 
 }  // namespace
+
+void multiply_dim(std::int64_t& product, std::int64_t factor) {
+  if (factor <= 0 || (product > 0 && factor > INT64_MAX / product)) return;
+  product = product == 0 ? factor : product * factor;
+}
 
 std::optional<std::int64_t> microseconds_to_ns(std::string_view text) {
   std::size_t at = 0;

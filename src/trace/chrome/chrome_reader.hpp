@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shunt/result.hpp"
 #include "trace/chrome/byte_source.hpp"
@@ -35,6 +36,9 @@ struct ChromeEvent {
   std::string_view collective;    ///< "Collective name"
 };
 
+/// One more factor of a product of dimensions (0: none yet); stays as it is where it would not fit.
+void multiply_dim(std::int64_t& product, std::int64_t factor);
+
 /// What stands beside the events.
 struct ChromeHeader {
   std::optional<int> rank;   ///< distributedInfo.rank
@@ -49,11 +53,13 @@ class ChromeVisitor {
 };
 
 struct ChromeSummary {
+  std::string format = "Chrome JSON";
   ChromeHeader header;
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;                     ///< After decompression.
-  std::optional<std::uint64_t> ends_early_at;  ///< Byte at which the JSON breaks off or is broken.
+  std::optional<std::uint64_t> ends_early_at;  ///< Byte at which it breaks off or is broken.
   std::string problem;                         ///< The parser's words for it.
+  std::vector<std::string> notes;              ///< What else could not be read as written.
 };
 
 /// Fails only if no event could be read; what was complete before damage counts.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 namespace shunt::trace {
@@ -108,8 +109,14 @@ void Collector::event(const ChromeEvent& event) {
     return;
   }
   if (phase == kNoPhase) return;
-  add_span(phase, event.ts_ns, event.ts_ns + event.dur_ns);
-  add_kernel(phase, event);
+  std::int64_t end = 0;
+  if (__builtin_add_overflow(event.ts_ns, event.dur_ns, &end)) {
+    ++orphans_;
+    return;
+  }
+  add_span(phase, event.ts_ns, end);
+  // Spans of warps are no kernels.
+  if (!mori_ && end >= event.ts_ns) add_kernel(phase, event);
 }
 
 void Collector::add_kernel(int phase, const ChromeEvent& event) {
@@ -132,16 +139,18 @@ void Collector::add_call(const ChromeEvent& event) {
 }
 
 void Collector::add_span(int index, std::int64_t begin, std::int64_t end) {
-  if (end < begin) {
+  std::int64_t length = 0;
+  if (end < begin || __builtin_sub_overflow(end, begin, &length)) {
     ++orphans_;
     return;
   }
   Phase& phase = phases_[static_cast<std::size_t>(index)];
   PhaseStats& stats = phase.stats;
-  const std::int64_t length = end - begin;
+  if (__builtin_add_overflow(stats.total_ns, length, &stats.total_ns)) {
+    stats.total_ns = INT64_MAX;
+  }
   stats.min_ns = stats.spans == 0 ? length : std::min(stats.min_ns, length);
   stats.max_ns = std::max(stats.max_ns, length);
-  stats.total_ns += length;
   ++stats.spans;
   merge(phase, begin, end);
 }
@@ -236,7 +245,10 @@ ForeignTrace Collector::finish(ChromeSummary summary) {
   trace.calls = std::move(calls_);
   trace.orphans = orphans_;
   trace.left_out = left_out_;
-  trace.kind = mori_ ? "MORI kernel trace" : kineto_ ? "Kineto trace" : "Chrome JSON trace";
+  const bool json = trace.summary.format == ChromeSummary().format;
+  trace.kind = mori_             ? "MORI kernel trace"
+               : kineto_ && json ? "Kineto trace"
+                                 : trace.summary.format + " trace";
   return trace;
 }
 

@@ -56,7 +56,7 @@ struct Round {
 };
 
 struct ForeignTrace {
-  std::string kind;  ///< "MORI kernel trace", "Kineto trace", "Chrome JSON trace"
+  std::string kind;  ///< "MORI kernel trace", "Kineto trace", "Perfetto trace" …
   ChromeSummary summary;
   std::vector<PhaseStats> phases;     ///< In order of first appearance in time.
   std::vector<KernelSpan> kernels;    ///< By end; at most kMaxKernels.

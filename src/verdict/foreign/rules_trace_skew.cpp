@@ -133,12 +133,14 @@ void judge_trace_skew(const Situation& s,
       times == matches.size() ? "all" : fmt::format("{}", times),
       us(std::abs(worst->skew())),
       percent(worst_share));
-  finding.sentence +=
-      fmt::format(" {} of {} and {} of {} kernels have no partner and are left out.",
-                  one.trace.kernels.size() - matches.size(),
-                  one.trace.kernels.size(),
-                  two.trace.kernels.size() - matches.size(),
-                  two.trace.kernels.size());
+  if (matches.size() < std::max(one.trace.kernels.size(), two.trace.kernels.size())) {
+    finding.sentence +=
+        fmt::format(" {} of {} and {} of {} kernels have no partner and are left out.",
+                    one.trace.kernels.size() - matches.size(),
+                    one.trace.kernels.size(),
+                    two.trace.kernels.size() - matches.size(),
+                    two.trace.kernels.size());
+  }
   const auto world = one.trace.summary.header.world;
   const auto shown = static_cast<int>(std::count_if(
       s.evidence.traces.begin(), s.evidence.traces.end(), [&s](const logs::TraceFact& fact) {

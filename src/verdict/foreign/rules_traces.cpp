@@ -22,7 +22,7 @@ void cut(const Situation& s, const logs::TraceFact& fact, Findings& findings) {
   if (!summary.ends_early_at) return;
   findings.push_back(
       Build("trace-cut", Severity::kNotice, Confidence::kHigh, rank_name(s, fact))
-          .say(fmt::format("JSON ends early at byte {}: the {} complete events before it are used, "
+          .say(fmt::format("The trace ends early at byte {}: the {} complete events before it are used, "
                            "what follows is missing.",
                            *summary.ends_early_at,
                            summary.events))

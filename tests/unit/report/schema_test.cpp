@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster/topology.hpp"
+#include "logs/read_trace.hpp"
 #include "logs/reader.hpp"
 #include "report/compare.hpp"
 #include "report/foreign_report.hpp"
@@ -44,8 +45,7 @@ std::vector<Report> golden_reports() {
   for (const auto& folder : fs::directory_iterator(SHUNT_SOURCE_DIR "/tests/golden/inputs")) {
     logs::Evidence evidence;
     for (const auto& entry : fs::directory_iterator(folder)) {
-      const auto document = logs::load_document(entry.path().string());
-      if (document) logs::gather(*document, evidence);
+      EXPECT_TRUE(logs::gather_file(entry.path().string(), evidence)) << entry.path();
     }
     reports.push_back(build_foreign_report(evidence));
   }
