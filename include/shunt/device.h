@@ -54,6 +54,13 @@ shunt_status shunt_device_available(void);
 /** shunt::HeapKind. */
 typedef enum shunt_heap_kind { SHUNT_HEAP_ALLOCATED = 0, SHUNT_HEAP_VIRTUAL = 1 } shunt_heap_kind;
 
+/** shunt::Staging. */
+typedef enum shunt_staging {
+  SHUNT_STAGING_AUTO = 0,
+  SHUNT_STAGING_HOST = 1,
+  SHUNT_STAGING_DEVICE = 2
+} shunt_staging;
+
 /** shunt::DeviceOptions. */
 typedef struct shunt_device_options {
   size_t struct_size;
@@ -64,11 +71,13 @@ typedef struct shunt_device_options {
                             unused in a world of one node. */
   int32_t near_cpus;   /**< Boolean: the progress thread stays on CPUs near the device. */
   int32_t heap;        /**< shunt_heap_kind; all ranks alike. */
+  int32_t staging;     /**< shunt_staging; each rank's own, of interest between nodes. */
+  int32_t reserved;    /**< 0 */
 } shunt_device_options;
 
 /** The defaults of shunt::DeviceOptions. */
 #define SHUNT_DEVICE_OPTIONS_INIT \
-  { sizeof(shunt_device_options), 16, 16, 0, 2, 1, SHUNT_HEAP_ALLOCATED }
+  { sizeof(shunt_device_options), 16, 16, 0, 2, 1, SHUNT_HEAP_ALLOCATED, SHUNT_STAGING_AUTO, 0 }
 
 /** Collective; on the calling thread's current device. `device` may be null: the defaults. `blocks`
  * and `rdma_blocks` of `options` are ignored. Any rank's error comes back on all of them:
@@ -88,6 +97,9 @@ void shunt_device_buffer_release(shunt_device_buffer* buffer, void* memory);
 shunt_status shunt_device_buffer_status(const shunt_device_buffer* buffer);
 /** "tcp", "net", …; "" with one node. Valid as long as the buffer. Null for a null buffer. */
 const char* shunt_device_buffer_provider(const shunt_device_buffer* buffer);
+/** Where records lie between nodes, and why: "pinned host memory (provider tcp has no FI_HMEM for
+ * CUDA)"; "" with one node. Valid as long as the buffer. Null for a null buffer. */
+const char* shunt_device_buffer_staging(const shunt_device_buffer* buffer);
 
 /** shunt::DeviceRouting: this rank's tokens. */
 typedef struct shunt_device_routing {

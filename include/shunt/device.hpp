@@ -39,6 +39,12 @@ using DeviceEvent = void*;
 /// allow.
 enum class HeapKind : std::int32_t { kAllocated, kVirtual };
 
+/// Where records lie on their way between nodes. kAuto: in memory of the device, registered with
+/// the fabric, where device and provider promise that the NIC reaches it without copies; else in
+/// pinned memory of the host. kDevice: creation fails, with the reason, where that cannot be.
+/// DeviceBuffer::staging() says what was chosen, and why.
+enum class Staging : std::int32_t { kAuto, kHost, kDevice };
+
 /// How operations are laid out on the device. The blocks of all ranks on one device must be
 /// resident at once, which creation checks.
 struct DeviceOptions {
@@ -48,6 +54,7 @@ struct DeviceOptions {
   int rdma_blocks =
       2;  ///< Of the blocks, those that send to other nodes, and as many that receive.
   HeapKind heap = HeapKind::kAllocated;  ///< All ranks alike.
+  Staging staging = Staging::kAuto;      ///< Each rank's own. Matters between nodes only.
   bool near_cpus = true;  ///< The progress thread stays on the CPUs near the device, of those that
                           ///< the calling thread may use; not where fewer than two are, or the
                           ///< machine does not say. Off: anywhere. Matters between nodes only.
@@ -132,6 +139,8 @@ class DeviceBuffer {
   [[nodiscard]] Result<Received> received(const DeviceHandle& handle) const;
   /// As Buffer::provider().
   [[nodiscard]] std::string provider() const;
+  /// "pinned host memory (provider tcp has no FI_HMEM for CUDA)"; empty with one node.
+  [[nodiscard]] std::string staging() const;
 
  private:
   struct State;

@@ -75,6 +75,11 @@ void add_engine_options(CLI::App& verb, BenchOptions& o) {
                   o.sms,
                   "With --device cuda: multiprocessors of a rank, those between nodes included")
       ->capture_default_str();
+  verb.add_option("--staging",
+                  o.staging,
+                  "With --device cuda: where records lie between nodes: auto, host or device")
+      ->check(CLI::IsMember({"auto", "host", "device"}))
+      ->capture_default_str();
   verb.add_flag("--any-cpu",
                 o.any_cpu,
                 "With --device cuda: do not keep progress threads on CPUs near the device");

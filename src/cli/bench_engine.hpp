@@ -16,6 +16,7 @@
 #include "engine/setup.hpp"
 #include "record/lane.hpp"
 #include "routing/routing.hpp"
+#include "shunt/device.hpp"
 #include "shunt/shunt.hpp"
 
 namespace shunt::cli {
@@ -30,6 +31,7 @@ struct EngineSetup {
   std::vector<std::byte> input;
   int sms = 0;            ///< Blocks of a launch on a device.
   bool near_cpus = true;  ///< Of a device's progress thread.
+  Staging staging = Staging::kAuto;
 };
 
 /// The rows that a dispatch has brought.
@@ -57,6 +59,8 @@ class BenchEngine {
   [[nodiscard]] virtual Result<const std::byte*> sums() = 0;
 
   [[nodiscard]] virtual std::string provider() const = 0;
+  /// DeviceBuffer::staging(); empty on the CPU.
+  [[nodiscard]] virtual std::string staging() const { return {}; }
   [[nodiscard]] virtual const engine::ProxyStats& proxy_stats() const = 0;
   [[nodiscard]] virtual std::uint64_t progress_cpu_ns() const = 0;
   /// Records that the engine itself had no room for.

@@ -53,11 +53,12 @@ class CudaEngine final : public BenchEngine {
     engine::cuda::Geometry geometry;
     geometry.blocks = setup_.sms;
     geometry.rdma_blocks = setup_.options.rdma_blocks;
-    auto buffer =
-        engine::cuda::Buffer::create(setup_.world,
-                                     setup_.options,
-                                     geometry,
-                                     {setup_.make_fabric, setup_.recorder, setup_.near_cpus});
+    engine::cuda::Hooks hooks;
+    hooks.make_fabric = setup_.make_fabric;
+    hooks.recorder = setup_.recorder;
+    hooks.near_cpus = setup_.near_cpus;
+    hooks.staging = setup_.staging;
+    auto buffer = engine::cuda::Buffer::create(setup_.world, setup_.options, geometry, hooks);
     if (!buffer) return Unexpected(std::move(buffer).error());
     buffer_ = std::move(*buffer);
     auto handle = buffer_->plan(setup_.routing->view());
@@ -100,6 +101,7 @@ class CudaEngine final : public BenchEngine {
   }
 
   std::string provider() const override { return buffer_->provider(); }
+  std::string staging() const override { return buffer_->staging(); }
   const engine::ProxyStats& proxy_stats() const override { return buffer_->proxy_stats(); }
   std::uint64_t progress_cpu_ns() const override { return buffer_->progress_cpu_ns(); }
   std::uint64_t dropped() const override {

@@ -146,6 +146,9 @@ Result<BenchJob> BenchJob::create(const BenchOptions& options) {
   if (options.check && options.warmup == 0) {
     return usage_error("--check needs --warmup 1 or more: it looks at a warm-up iteration");
   }
+  if (options.staging == "device" && options.device != "cuda") {
+    return usage_error("--staging device is of --device cuda; there is no device memory otherwise");
+  }
   if (options.sms < 1) return usage_error("--sms {} is not allowed; at least 1", options.sms);
   for (const std::string* text : {&options.link_rate, &options.emulate_link}) {
     if (text->empty()) continue;

@@ -16,6 +16,7 @@
 #include "profile/run.hpp"
 #include "routing/generate.hpp"
 #include "routing/spec.hpp"
+#include "shunt/device.hpp"
 #include "shunt/result.hpp"
 #include "shunt/shunt.hpp"
 
@@ -38,9 +39,10 @@ struct BenchOptions {
   int qps = 1;
   int rdma_blocks = 1;
   int blocks = 1;
-  std::string device = "cpu";  ///< Or "cuda".
-  int sms = 16;                ///< Blocks of a launch, cuda only.
-  bool any_cpu = false;        ///< Progress threads are not kept near the device, cuda only.
+  std::string device = "cpu";    ///< Or "cuda".
+  int sms = 16;                  ///< Blocks of a launch, cuda only.
+  bool any_cpu = false;          ///< Progress threads are not kept near the device, cuda only.
+  std::string staging = "auto";  ///< Or "host", "device": cuda only.
   int iters = 10;
   int warmup = 2;
   bool check = false;
@@ -65,6 +67,7 @@ struct RankResult {
   profile::Correctness correctness;
   std::uint64_t dropped = 0;
   std::string provider;
+  std::string staging;
   profile::ProgressThread progress;
   std::vector<profile::ClockFit> clocks;  ///< Rank 0's only.
   std::uint64_t messages = 0;  ///< Posted in the measured iterations, credits and heartbeats too.

@@ -71,6 +71,16 @@ std::uint64_t messages_of(const cluster::Shape& shape,
   return messages;
 }
 
+/// One text where the ranks agree, each once where they do not.
+void add_staging(std::optional<std::string>& all, const std::string& one) {
+  if (one.empty()) return;
+  if (!all) {
+    all = one;
+  } else if (all->find(one) == std::string::npos) {
+    *all += "; elsewhere " + one;
+  }
+}
+
 /// What the ranks sent, put into run.json.
 Status merge(profile::RunInfo& info, const std::vector<RankResult>& ranks) {
   info.finished = true;
@@ -78,6 +88,7 @@ Status merge(profile::RunInfo& info, const std::vector<RankResult>& ranks) {
   for (const RankResult& rank : ranks) {
     info.dropped_records.push_back(rank.dropped);
     if (info.config.provider.empty()) info.config.provider = rank.provider;
+    add_staging(info.config.staging, rank.staging);
     if (info.shape.nodes > 1) {
       if (!info.progress) info.progress.emplace();
       info.progress->push_back(rank.progress);

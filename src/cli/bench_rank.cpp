@@ -46,6 +46,11 @@ BufferOptions buffer_options(const BenchJob& job, std::int64_t most_rows) {
   return b;
 }
 
+Staging staging_of(const BenchOptions& o) {
+  if (o.staging == "host") return Staging::kHost;
+  return o.staging == "device" ? Staging::kDevice : Staging::kAuto;
+}
+
 /// One rank at work: its buffers, and the loop over iterations.
 class RankBench {
  public:
@@ -120,7 +125,8 @@ class RankBench {
                       .capacity = check_->expected_rows(world_.rank()),
                       .input = std::move(input),
                       .sms = o().sms,
-                      .near_cpus = !o().any_cpu};
+                      .near_cpus = !o().any_cpu,
+                      .staging = staging_of(o())};
     if (job_.links != nullptr) setup.options.bind_address = job_.links->address(node());
     setup.options.nics = job_.nics_of_rank(world_.rank());
     auto slow = parse_slow_rank(o().slow_rank);
@@ -249,6 +255,7 @@ class RankBench {
     SHUNT_TRY(aligner_->sample());
     result_.clocks = aligner_->fits();
     result_.provider = engine_->provider();
+    result_.staging = engine_->staging();
     engine_->close();
     SHUNT_TRY(log_->finish(recorder_));
     result_.dropped = recorder_.dropped() + log_->lost() + engine_->dropped();
@@ -315,7 +322,8 @@ std::vector<std::byte> to_bytes(const RankResult& r) {
          {"dropped", r.dropped},
          {"messages", r.messages},
          {"progress", progress_fields(r.progress)},
-         {"provider", r.provider}};
+         {"provider", r.provider},
+         {"staging", r.staging}};
   for (const profile::ClockFit& fit : r.clocks) {
     j["clocks"].push_back({fit.rank, fit.offset_ns, fit.drift_ppb, fit.begin_ns, fit.residual_ns});
   }
@@ -345,6 +353,7 @@ Result<RankResult> from_bytes(const std::vector<std::byte>& bytes) {
   const json& p = j["progress"];
   r.progress = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8]};
   r.provider = j["provider"];
+  r.staging = j["staging"];
   if (j.contains("clocks")) {
     for (const json& fit : j["clocks"]) {
       r.clocks.push_back({fit[0], fit[1], fit[2], fit[3], fit[4]});

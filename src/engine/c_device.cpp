@@ -12,6 +12,7 @@
 struct shunt_device_buffer {
   shunt::DeviceBuffer buffer;
   std::string provider;
+  std::string staging;
 };
 struct shunt_device_handle {
   shunt::DeviceHandle handle;
@@ -22,6 +23,9 @@ namespace {
 
 static_assert(SHUNT_HEAP_ALLOCATED == static_cast<int>(HeapKind::kAllocated));
 static_assert(SHUNT_HEAP_VIRTUAL == static_cast<int>(HeapKind::kVirtual));
+static_assert(SHUNT_STAGING_AUTO == static_cast<int>(Staging::kAuto));
+static_assert(SHUNT_STAGING_HOST == static_cast<int>(Staging::kHost));
+static_assert(SHUNT_STAGING_DEVICE == static_cast<int>(Staging::kDevice));
 
 Result<DeviceOptions> to_device_options(const shunt_device_options* from) {
   if (from == nullptr) return DeviceOptions{};
@@ -31,11 +35,17 @@ Result<DeviceOptions> to_device_options(const shunt_device_options* from) {
     return usage_error("heap {} is not allowed; SHUNT_HEAP_ALLOCATED or SHUNT_HEAP_VIRTUAL",
                        known.heap);
   }
+  if (known.staging < SHUNT_STAGING_AUTO || known.staging > SHUNT_STAGING_DEVICE) {
+    return usage_error(
+        "staging {} is not allowed; SHUNT_STAGING_AUTO, SHUNT_STAGING_HOST or SHUNT_STAGING_DEVICE",
+        known.staging);
+  }
   return DeviceOptions{.sms = known.sms,
                        .warps = known.warps,
                        .row_warps = known.row_warps,
                        .rdma_blocks = known.rdma_blocks,
                        .heap = static_cast<HeapKind>(known.heap),
+                       .staging = static_cast<Staging>(known.staging),
                        .near_cpus = known.near_cpus != 0};
 }
 
@@ -85,7 +95,8 @@ shunt_status shunt_device_buffer_create(shunt_world* world,
     auto made = shunt::DeviceBuffer::create(world->world, *translated, *geometry);
     if (!made) return Unexpected(std::move(made).error());
     std::string provider = made->provider();
-    *buffer = new shunt_device_buffer{std::move(*made), std::move(provider)};
+    std::string staging = made->staging();
+    *buffer = new shunt_device_buffer{std::move(*made), std::move(provider), std::move(staging)};
     return {};
   });
 }
@@ -120,6 +131,10 @@ shunt_status shunt_device_buffer_status(const shunt_device_buffer* buffer) {
 
 const char* shunt_device_buffer_provider(const shunt_device_buffer* buffer) {
   return buffer != nullptr ? buffer->provider.c_str() : nullptr;
+}
+
+const char* shunt_device_buffer_staging(const shunt_device_buffer* buffer) {
+  return buffer != nullptr ? buffer->staging.c_str() : nullptr;
 }
 
 shunt_status shunt_device_plan(shunt_device_buffer* buffer,

@@ -83,5 +83,8 @@ Result<Received> DeviceBuffer::received(const DeviceHandle& /*handle*/) const {
 std::string DeviceBuffer::provider() const {
   return {};
 }
+std::string DeviceBuffer::staging() const {
+  return {};
+}
 
 }  // namespace shunt

@@ -12,7 +12,6 @@
 #include "base/units.hpp"
 #include "dispatch/args.hpp"
 #include "exec/descriptor.hpp"
-#include "fabric/libfabric_fabric.hpp"
 #include "fabric/signal.hpp"
 
 namespace shunt::engine {
@@ -167,7 +166,20 @@ void lay_out(const BufferOptions& o, Sizes& sizes, exec::RankView& view) {
   view.layout = memory::Layout(view.shape, channels);
 }
 
-Result<std::unique_ptr<fabric::Fabric>> libfabric(const BufferOptions& options, int peers) {
+Result<std::unique_ptr<fabric::Fabric>> libfabric(const BufferOptions& options,
+                                                  int peers,
+                                                  std::span<const fabric::Region> regions) {
+  fabric::LibfabricOptions o = libfabric_options(options, peers);
+  o.device_memory = std::ranges::any_of(regions, [](const fabric::Region& region) {
+    return region.kind != fabric::Region::Kind::kHost;
+  });
+  if (options.nics.empty()) return fabric::create_libfabric(o);
+  return fabric::create_libfabric_on(options.nics, o);
+}
+
+}  // namespace
+
+fabric::LibfabricOptions libfabric_options(const BufferOptions& options, int peers) {
   const std::size_t data = static_cast<std::size_t>(peers) *
                            (2 * static_cast<std::size_t>(options.credits) + kCountCredits);
   fabric::LibfabricOptions o;
@@ -177,11 +189,8 @@ Result<std::unique_ptr<fabric::Fabric>> libfabric(const BufferOptions& options, 
   // Data within the credits; credits, heartbeats and control words beside them.
   o.depth = std::max<std::size_t>(256, data * 2 + static_cast<std::size_t>(peers) * 16);
   o.arrivals = std::max<std::size_t>(1024, data * 4 + static_cast<std::size_t>(peers) * 32);
-  if (options.nics.empty()) return fabric::create_libfabric(o);
-  return fabric::create_libfabric_on(options.nics, o);
+  return o;
 }
-
-}  // namespace
 
 Result<Sizes> set_up(bootstrap::World& world, const BufferOptions& options, exec::RankView& view) {
   auto shape = cluster::Shape::create(world.size(), options.ranks_per_node);
@@ -205,7 +214,7 @@ Result<std::unique_ptr<fabric::Fabric>> connect_fabric(bootstrap::World& world,
                                                        const MakeFabric& make) {
   std::unique_ptr<fabric::Fabric> fabric;
   if (view.peers() == 0) return fabric;
-  auto made = make ? make(options.qps + 1) : libfabric(options, view.peers());
+  auto made = make ? make(options.qps + 1) : libfabric(options, view.peers(), regions);
   std::vector<std::byte> address;
   if (made) {
     fabric = std::move(*made);

@@ -13,6 +13,7 @@
 #include "bootstrap/world.hpp"
 #include "exec/rank_view.hpp"
 #include "fabric/fabric.hpp"
+#include "fabric/libfabric_fabric.hpp"
 #include "shunt/shunt.hpp"
 #include "traffic/record_layout.hpp"
 
@@ -56,6 +57,9 @@ using MakeFabric = std::function<Result<std::unique_ptr<fabric::Fabric>>(int que
     const exec::RankView& view,
     std::span<const fabric::Region> regions,
     const MakeFabric& make);
+
+/// How connect_fabric() opens libfabric, for a rank with `peers` peers on its rail.
+[[nodiscard]] fabric::LibfabricOptions libfabric_options(const BufferOptions& options, int peers);
 
 /// What all ranks of an operation must share, as a number.
 [[nodiscard]] std::uint64_t parameters_hash(const BufferOptions& options);

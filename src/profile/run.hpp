@@ -36,10 +36,12 @@ struct RunConfig {
   /// Records were kept of every so-maniest measured iteration; absent: of all.
   std::optional<int> recorded_every;
   int warmup = 0;
-  std::string variant;                          ///< "v1"
-  std::string device;                           ///< "cpu"
-  std::string launcher;                         ///< World::kind()
-  std::string provider;                         ///< Fabric::provider(), empty with one node.
+  std::string variant;   ///< "v1"
+  std::string device;    ///< "cpu"
+  std::string launcher;  ///< World::kind()
+  std::string provider;  ///< Fabric::provider(), empty with one node.
+  /// Where the records of devices lie between nodes, and why; absent on the CPU, and with one node.
+  std::optional<std::string> staging;
   std::optional<double> link_rate_bytes_per_s;  ///< Rating of one NIC, one direction.
   std::optional<int> nics_per_node;  ///< That its ranks use together; absent: one is assumed.
   bool emulated_link = false;

@@ -46,6 +46,7 @@ void fields(Io& io, RunConfig* /*tag*/, T& config) {
   io("device", config.device);
   io("launcher", config.launcher);
   io("provider", config.provider);
+  io("staging", config.staging);
   io("link_rate_bytes_per_s", config.link_rate_bytes_per_s);
   io("nics_per_node", config.nics_per_node);
   io("emulated_link", config.emulated_link);

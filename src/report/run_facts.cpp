@@ -153,6 +153,7 @@ std::vector<Fact> config_of(const profile::RunInfo& run) {
   text("device", "device", config.device);
   text("launcher", "launcher", config.launcher);
   text("provider", "provider", config.provider);
+  if (config.staging) text("staging", "staging", *config.staging);
   if (config.nics_per_node) number("nics_per_node", "NICs a node", *config.nics_per_node);
   if (config.link_rate_bytes_per_s) {
     facts.push_back(

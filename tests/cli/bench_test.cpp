@@ -91,6 +91,8 @@ TEST_F(Bench, RefusesWhatIsNotAllowedInOneLine) {
   expect_refused("--credits 0 --tokens 8", 2, "at least 1");
   expect_refused("--qps 257 --tokens 8", 2, "qps 257");
   expect_refused("--rdma-blocks 1025 --tokens 8", 2, "rdma_blocks 1025");
+  expect_refused("--staging device --tokens 8", 2, "--staging device is of --device cuda");
+  expect_refused("--staging nowhere --tokens 8", 2, "nowhere");
   expect_refused("--iters 2000000000", 2, "1 to 1000000000");
   expect_refused("--tokens 4 --tokens 5", 2, "--tokens is given more than once");
   expect_refused("--emulate-link", 2, "--emulate-link needs a value (RATE)");

@@ -42,6 +42,7 @@ static int null_arguments(void) {
   CHECK_WRONG(shunt_device_buffer_allocate(buffer, 16, NULL), "memory is null");
   CHECK_WRONG(shunt_device_buffer_status(NULL), "buffer is null");
   CHECK(shunt_device_buffer_provider(NULL) == NULL);
+  CHECK(shunt_device_buffer_staging(NULL) == NULL);
   CHECK_WRONG(shunt_device_plan(NULL, &routing, &made), "buffer is null");
   CHECK_WRONG(shunt_device_plan(buffer, &routing, NULL), "handle is null");
   CHECK_WRONG(shunt_device_plan(buffer, NULL, &made), "routing is null");
@@ -138,6 +139,10 @@ static int creation(shunt_world* world) {
   options = small_options();
   device.heap = 7;
   CHECK_WRONG(shunt_device_buffer_create(world, &options, &device, &buffer), "heap 7");
+  device.heap = SHUNT_HEAP_ALLOCATED;
+  device.staging = 3;
+  CHECK_WRONG(shunt_device_buffer_create(world, &options, &device, &buffer), "staging 3");
+  device.staging = SHUNT_STAGING_AUTO;
   device.struct_size = 3;
   CHECK_WRONG(shunt_device_buffer_create(world, &options, &device, &buffer),
               "device options: struct_size 3");
@@ -183,6 +188,7 @@ static int round_trip(shunt_device_buffer* buffer) {
   shunt_device_handle_destroy(handle);
   for (int i = 0; i < 3; ++i) shunt_device_buffer_release(buffer, memory[i]);
   CHECK(strcmp(shunt_device_buffer_provider(buffer), "") == 0);
+  CHECK(strcmp(shunt_device_buffer_staging(buffer), "") == 0);
   CHECK(shunt_device_buffer_status(buffer) == SHUNT_OK);
   return 0;
 }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A Buffer on CUDA devices. in: World, options → out: dispatch and combine as one launch each on
-// the caller's stream. Between nodes, records go through pinned host memory: blocks fill it and
-// post descriptors, the progress thread puts them on the fabric.
+// the caller's stream. Between nodes, records go through pinned host memory, or memory of the
+// device where the fabric reaches it (staging.hpp): blocks fill it and post descriptors, the
+// progress thread puts them on the fabric.
 //
 // A plan is made once for a routing, on the host and copied to the device, and then serves any
 // number of operations; or it is made on the device from ids that lie there, without the host. All
@@ -15,15 +16,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <cuda_runtime_api.h>
 
+#include "base/fd.hpp"
 #include "bootstrap/world.hpp"
 #include "engine/buffer_state.hpp"
 #include "engine/cuda/kernels.hpp"
 #include "engine/cuda/span_drain.hpp"
+#include "engine/staging.hpp"
 #include "memory/cuda/device.hpp"
 #include "plan/pieces.hpp"
 #include "plan/plan.hpp"
@@ -60,6 +64,9 @@ struct Hooks {
   record::Recorder* recorder = nullptr;  ///< Null: recording off.
   bool near_cpus = true;                 ///< As DeviceOptions::near_cpus.
   HeapKind heap = HeapKind::kAllocated;  ///< As DeviceOptions::heap.
+  Staging staging = Staging::kAuto;      ///< As DeviceOptions::staging.
+  /// What `make_fabric` makes of memory of the device, in place of what libfabric is asked.
+  std::optional<fabric::DeviceMemoryAnswers> answers;
 };
 
 /// kUnsupported where there is no device, with what CUDA says about it.
@@ -120,6 +127,8 @@ class Buffer {
   [[nodiscard]] const memory::Heap& heap() const { return *heap_; }
   /// What carries data between nodes; empty in a world of one.
   [[nodiscard]] const std::string& provider() const { return provider_; }
+  /// Where records lie between nodes, and why; empty in a world of one.
+  [[nodiscard]] const std::string& staging() const { return staging_; }
   /// Null while recording is off.
   [[nodiscard]] const SpanDrain* spans() const { return spans_.get(); }
   /// REQUIRES: recording is on.
@@ -137,7 +146,13 @@ class Buffer {
   Buffer() = default;
   [[nodiscard]] Status build(bootstrap::World& world);
   [[nodiscard]] Status take_device_words();
+  /// Chooses where the slots of chunks lie, and takes memory of the device for them.
+  [[nodiscard]] Status place_slots();
+  [[nodiscard]] Result<StagingFacts> ask_about_staging();
   [[nodiscard]] Status take_host_part();
+  [[nodiscard]] fabric::Region slot_region(int device) const;
+  /// What the fabric is to reach. REQUIRES: the host's part.
+  [[nodiscard]] Result<std::vector<fabric::Region>> regions() const;
   [[nodiscard]] Status take_heaps(bootstrap::World& world);
   [[nodiscard]] Status start_proxy(bootstrap::World& world);
   /// Where the progress thread runs; empty: anywhere.
@@ -167,6 +182,8 @@ class Buffer {
   traffic::RecordLayout record_;
   std::uint64_t wire_stride_ = 0;
   std::string provider_;
+  StagingChoice choice_;
+  std::string staging_;
   exec::cuda::Context context_;
   exec::RankView host_view_;  ///< The same rank as its progress thread reaches it.
   exec::RingView host_ring_;
@@ -180,6 +197,8 @@ class Buffer {
   HeapAllocator allocator_;
   memory::cuda::DeviceMemory words_;
   memory::cuda::PinnedMemory pinned_;
+  memory::cuda::DeviceMemory slots_;  ///< Of chunks, where they lie on the device.
+  UniqueFd slots_dmabuf_;
   std::unique_ptr<SpanDrain> spans_;
   exec::cuda::FailureRecord* failure_ = nullptr;  ///< The host's address, as those below.
   std::uint64_t* host_abort_ = nullptr;

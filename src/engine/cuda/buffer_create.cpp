@@ -16,6 +16,7 @@
 #include "engine/cuda/buffer.hpp"
 #include "engine/setup.hpp"
 #include "memory/cuda/heap.hpp"
+#include "memory/cuda/rdma.hpp"
 
 namespace shunt::engine::cuda {
 namespace {
@@ -83,6 +84,7 @@ struct Buffer::HostPart {
   std::size_t fabric = 0;  ///< Layout::fabric_begin lies here.
   std::size_t entries = 0;
   std::size_t notes = 0;
+  std::size_t landed = 0;
   std::size_t ring_head = 0;
   std::size_t abort = 0;
   std::size_t ended = 0;
@@ -90,13 +92,15 @@ struct Buffer::HostPart {
   std::size_t bytes = 0;
   std::uint64_t ring_entries = 0;
 
-  explicit HostPart(const exec::RankView& view) {
+  /// `apart`: the slots of chunks lie elsewhere.
+  HostPart(const exec::RankView& view, bool apart) {
     const auto take = [this](std::size_t size) {
       const std::size_t at = bytes;
       bytes = memory::align_up(bytes + size, 256);
       return at;
     };
-    fabric = take(view.layout.fabric_end - view.layout.fabric_begin);
+    fabric =
+        take((apart ? view.layout.slots_begin : view.layout.fabric_end) - view.layout.fabric_begin);
     ring_entries = exec::ring_size(ring_capacity(view));
     entries = take(ring_entries * sizeof(exec::PackedDescriptor));
     std::size_t slots = 0;
@@ -104,6 +108,7 @@ struct Buffer::HostPart {
       slots += static_cast<std::size_t>(view.peers()) * capacity;
     }
     notes = take(slots * sizeof(exec::SlotNote));
+    if (apart) landed = take(slots * sizeof(exec::LandedNote));
     ring_head = take(sizeof(std::uint64_t));
     abort = take(sizeof(std::uint64_t));
     ended = take(sizeof(std::uint64_t));
@@ -121,6 +126,10 @@ struct Buffer::HostPart {
       view.notes[kind] = note;
       note += static_cast<std::size_t>(view.peers()) * view.layout.capacity[kind];
     }
+    if (landed == 0) return;
+    view.landed[0] = reinterpret_cast<exec::LandedNote*>(base + landed);
+    view.landed[1] =
+        view.landed[0] + static_cast<std::size_t>(view.peers()) * view.layout.capacity[0];
   }
 };
 
@@ -151,6 +160,7 @@ Status Buffer::build(bootstrap::World& world) {
     context_.deadline_ns = options_.deadline_ns;
     context_.abort = abort_word(ControlCode::kFailed, view.rank);
     SHUNT_TRY(take_device_words());
+    SHUNT_TRY(place_slots());
     return take_host_part();
   };
   SHUNT_TRY(bootstrap::agree(world, local_part(), "creating the device buffer"));
@@ -196,7 +206,7 @@ Status Buffer::take_device_words() {
 
 Status Buffer::take_host_part() {
   exec::RankView& view = context_.rank;
-  const HostPart part(view);
+  const HostPart part(view, choice_.device);
   auto memory = PinnedMemory::create(part.bytes);
   if (!memory) return Unexpected(std::move(memory).error());
   pinned_ = std::move(*memory);
@@ -205,6 +215,10 @@ Status Buffer::take_host_part() {
   host_view_ = view;
   part.set(view, device);
   part.set(host_view_, host);
+  if (choice_.device) {
+    view.slots = SlotMemory::shifted(slots_.data(), view.layout);
+    host_view_.slots = nullptr;
+  }
   context_.ring.entries = reinterpret_cast<exec::PackedDescriptor*>(device + part.entries);
   context_.ring.size = part.ring_entries;
   context_.ring.head = reinterpret_cast<std::uint64_t*>(device + part.ring_head);
@@ -285,9 +299,9 @@ Cpus Buffer::progress_cpus() const {
 
 Status Buffer::start_proxy(bootstrap::World& world) {
   const exec::RankView& view = host_view_;
-  const std::size_t fabric_bytes = view.layout.fabric_end - view.layout.fabric_begin;
-  const fabric::Region region{{view.fabric + view.layout.fabric_begin, fabric_bytes}};
-  auto fabric = connect_fabric(world, options_, view, {&region, 1}, hooks_.make_fabric);
+  const auto exposed = regions();
+  SHUNT_TRY(bootstrap::agree(world, exposed ? Status() : Unexpected(exposed.error()), "exposing"));
+  auto fabric = connect_fabric(world, options_, view, *exposed, hooks_.make_fabric);
   if (!fabric) return Unexpected(std::move(fabric).error());
   if (*fabric != nullptr) provider_ = (*fabric)->provider();
   ProxyOptions o;
@@ -300,6 +314,12 @@ Status Buffer::start_proxy(bootstrap::World& world) {
   o.nics = std::max<int>(1, static_cast<int>(options_.nics.size()));
   o.heartbeat_ns = options_.heartbeat_ns;
   o.cpus = progress_cpus();
+  o.slots_on_device = choice_.device;
+  if (choice_.flush) {
+    o.flush_arrivals = [device = exposed->back().device] {
+      return memory::cuda::flush_writes(device);
+    };
+  }
   o.on_abort = [this](std::uint64_t word) {
     std::atomic_ref<std::uint64_t>(*host_abort_).store(word, std::memory_order_release);
   };
@@ -317,13 +337,17 @@ Status Buffer::start_proxy(bootstrap::World& world) {
   // Nobody sends before everybody can receive.
   SHUNT_TRY(world.barrier());
   proxy_->start();
-  SHUNT_LOG_INFO(
-      "rank {} of {} node {} device heap {}, staging and landing {} in pinned host memory",
-      rank(),
-      shape().world,
-      view.node,
-      format_size(heap_->size()),
-      format_size(fabric_bytes));
+  SHUNT_LOG_INFO("rank {} of {} node {} device heap {}",
+                 rank(),
+                 shape().world,
+                 view.node,
+                 format_size(heap_->size()));
+  if (view.peers() > 0) {
+    SHUNT_LOG_INFO("rank {} staging of {} in {}",
+                   rank(),
+                   format_size(view.layout.fabric_end - view.layout.slots_begin),
+                   staging_);
+  }
   return {};
 }
 

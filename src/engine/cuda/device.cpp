@@ -68,6 +68,7 @@ Result<DeviceBuffer> DeviceBuffer::create(World& world,
   engine::cuda::Hooks hooks;
   hooks.near_cpus = device.near_cpus;
   hooks.heap = device.heap;
+  hooks.staging = device.staging;
   auto made = engine::cuda::Buffer::create(world.impl(), options, geometry, hooks);
   if (!made) return Unexpected(std::move(made).error());
   return DeviceBuffer(std::make_unique<State>(State{std::move(*made), options.topk}));
@@ -153,6 +154,10 @@ Result<Received> DeviceBuffer::received(const DeviceHandle& handle) const {
 
 std::string DeviceBuffer::provider() const {
   return state_->buffer->provider();
+}
+
+std::string DeviceBuffer::staging() const {
+  return state_->buffer->staging();
 }
 
 }  // namespace shunt

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include "memory/cuda/device.hpp"
+#include "memory/cuda/driver.hpp"
 #include "memory/layout.hpp"
 
 namespace shunt::memory::cuda {
@@ -28,20 +29,7 @@ struct Driver {
 
 template <typename Function>
 void find(const char* name, Function* function, Status* status) {
-  if (!*status) return;
-  constexpr unsigned kVersion = 12000;
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult query{};
-  *status =
-      check(cudaGetDriverEntryPointByVersion(name, &found, kVersion, cudaEnableDefault, &query),
-            "asking the CUDA driver for its virtual-memory interface");
-  if (*status && (query != cudaDriverEntryPointSuccess || found == nullptr)) {
-    *status = fail(ErrorCode::kUnsupported,
-                   ErrorScope::kDevice,
-                   "the CUDA driver has no {}: use a heap by cudaMalloc",
-                   name);
-  }
-  *function = reinterpret_cast<Function>(found);
+  find_in_driver(name, function, "use a heap by cudaMalloc", status);
 }
 
 Result<Driver> find_driver() {
