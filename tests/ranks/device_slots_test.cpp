@@ -142,6 +142,20 @@ TEST(DeviceSlots, FaultsOfTheFabricTouchThemNeither) {
   EXPECT_TRUE(status) << status.error().to_string();
 }
 
+TEST(DeviceSlots, RanksMayDiffer) {
+  const WorldCase c = two_by_two(90, 6);
+  Rules rules;
+  rules.rounds = 2;
+  (void)put_on_devices(c.world, rules);
+  // Rank 0 and its peer on the other node: one of them on its device.
+  rules.hook = [place = rules.hook](int rank, engine::BufferHooks& hooks) {
+    place(rank, hooks);
+    if (rank == 0 || rank == 3) hooks.place_slots = nullptr;
+  };
+  const Status status = run_rounds(c, rules);
+  EXPECT_TRUE(status) << status.error().to_string();
+}
+
 TEST(DeviceSlots, WritesAreFlushedBeforeBlocksHearOfThem) {
   const WorldCase c = two_by_two(90, 4);
   Rules rules;
