@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/check.hpp"
 
-#include <chrono>
 #include <functional>
-#include <thread>
 
 #include "gpu/check_c.hpp"
 #include "gpu/check_plan.hpp"
 #include "gpu/check_rank.hpp"
+#include "gpu/check_rounds.hpp"
+#include "gpu/check_staging.hpp"
 
 namespace shunt::bench::gpu {
 namespace {
@@ -91,33 +91,6 @@ std::vector<Case> cases() {
   return all;
 }
 
-/// Two handles with routings of their own, their operations interleaved.
-Status run_case(Buffer& buffer, const Case& c, const WorldCase& first, const WorldCase& second) {
-  Rank one(buffer, c, first);
-  Rank two(buffer, c, second);
-  SHUNT_TRY(one.prepare());
-  SHUNT_TRY(two.prepare());
-  Random random(static_cast<std::uint64_t>(buffer.rank()) + 99);
-  const auto pause = [&] {
-    if (c.delays) std::this_thread::sleep_for(std::chrono::microseconds(random.below(300)));
-  };
-  for (int round = 0; round < c.rounds; ++round) {
-    pause();
-    SHUNT_TRY(one.start_dispatch(round));
-    pause();
-    SHUNT_TRY(two.start_dispatch(round + 1000));
-    SHUNT_TRY(one.finish_dispatch(round));
-    SHUNT_TRY(two.finish_dispatch(round + 1000));
-    pause();
-    SHUNT_TRY(two.start_combine());
-    pause();
-    SHUNT_TRY(one.start_combine());
-    SHUNT_TRY(two.finish_combine(round + 1000));
-    SHUNT_TRY(one.finish_combine(round));
-  }
-  return {};
-}
-
 /// The last rank stays away: every other rank's wait must end with an error that says so.
 Status run_absence(bootstrap::World& world, int ranks_per_node) {
   Case c;
@@ -156,7 +129,7 @@ Result<std::vector<std::string>> run_checks(bootstrap::World& world, int ranks_p
     hooks.heap = c.heap;
     auto buffer = Buffer::create(world, options_of(c, first), geometry_of(c, first), hooks);
     if (!buffer) return Unexpected(std::move(buffer).error());
-    SHUNT_TRY(run_case(**buffer, c, first, second));
+    SHUNT_TRY(run_rounds(**buffer, c, first, second));
     SHUNT_TRY(world.barrier());
     passed.push_back(c.name);
   }
@@ -164,6 +137,7 @@ Result<std::vector<std::string>> run_checks(bootstrap::World& world, int ranks_p
   passed.emplace_back("replayed from a graph");
   SHUNT_TRY(run_c(world, ranks_per_node));
   passed.emplace_back("through the interface for C");
+  SHUNT_TRY(run_staging(world, ranks_per_node, &passed));
   SHUNT_TRY(run_bad_id(world, ranks_per_node));
   passed.emplace_back("an id out of range");
   SHUNT_TRY(run_absence(world, ranks_per_node));

@@ -239,6 +239,7 @@ Status run(const Options& options) {
 
 int main(int argc, char** argv) {
   using shunt::HeapKind;
+  using shunt::Staging;
   using shunt::bench::gpu::Options;
   Options options;
   CLI::App app("Checks and times dispatch and combine on one or more GPUs, one process per rank.");
@@ -260,6 +261,9 @@ int main(int argc, char** argv) {
   app.add_option("--credits", options.wire.credits, "Landing slots per source and direction");
   app.add_option("--qps", options.wire.qps, "Queue pairs per peer");
   app.add_option("--provider", options.wire.provider, "libfabric provider");
+  app.add_option("--staging", options.wire.staging, "Where records lie there: auto, host, device")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Staging>{
+          {"auto", Staging::kAuto}, {"host", Staging::kHost}, {"device", Staging::kDevice}}));
   app.add_option("--wire-rounds", options.wire.rounds, "Measured rounds there");
   app.add_flag_callback(
       "--no-wire", [&] { options.wire_worlds.clear(); }, "Skip the path between nodes");

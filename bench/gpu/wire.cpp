@@ -143,6 +143,7 @@ class Wire {
     for (int i = 0; i < kWarmUp + o_.rounds; ++i) SHUNT_TRY(round(i >= kWarmUp));
     const engine::ProxyStats& stats = buffer_->proxy_stats();
     samples_.provider = buffer_->provider();
+    samples_.staging = buffer_->staging();
     samples_.largest_backlog = stats.largest_backlog.get();
     samples_.mean_age_ns = stats.total_age_ns.get() / std::max<std::uint64_t>(1, stats.aged.get());
     samples_.largest_age_ns = stats.largest_age_ns.get();
@@ -158,7 +159,10 @@ class Wire {
     engine::cuda::Geometry geometry;
     geometry.blocks = o_.blocks;
     geometry.rdma_blocks = o_.rdma_blocks;
-    auto buffer = Buffer::create(world_, buffer_options_, geometry, {{}, &recorder_});
+    engine::cuda::Hooks hooks;
+    hooks.recorder = &recorder_;
+    hooks.staging = o_.staging;
+    auto buffer = Buffer::create(world_, buffer_options_, geometry, hooks);
     if (!buffer) return Unexpected(std::move(buffer).error());
     buffer_ = std::move(*buffer);
     auto routing = routing::generate({}, o_.tokens, o_.topk, o_.experts, 1, world_.rank());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bootstrap/world.hpp"
+#include "shunt/device.hpp"
 #include "shunt/result.hpp"
 
 namespace shunt::bench::gpu {
@@ -26,6 +27,7 @@ struct WireOptions {
   int qps = 1;
   int rounds = 12;
   std::string provider;
+  Staging staging = Staging::kAuto;
 };
 
 /// What one rank saw of one operation: times of the host's one clock.
@@ -39,6 +41,7 @@ struct WireSample {
 
 struct WireSamples {
   std::string provider;
+  std::string staging;
   std::vector<WireSample> dispatch;
   std::vector<WireSample> combine;
   std::vector<WireSample> plain;

@@ -109,6 +109,7 @@ Result<json> report_wire(int nodes, int ranks_per_node, int gpus, const WireOpti
         auto samples = run_wire(world, ranks_per_node, options);
         if (!samples) return Unexpected(std::move(samples).error());
         return json{{"provider", samples->provider},
+                    {"staging", samples->staging},
                     {"put_bytes", samples->put_bytes},
                     {"dispatch", to_json(samples->dispatch)},
                     {"combine", to_json(samples->combine)},
@@ -124,7 +125,7 @@ Result<json> report_wire(int nodes, int ranks_per_node, int gpus, const WireOpti
   const json& first = ranks->front();
   fmt::print(
       "wire, {} nodes x {} ranks on one device, provider {}, chunks of {}, {} credits, {} queue "
-      "pairs, {} blocks of which {} send and {} receive\n",
+      "pairs, {} blocks of which {} send and {} receive\nstaging {}\n",
       nodes,
       ranks_per_node,
       first["provider"].get<std::string>(),
@@ -133,7 +134,8 @@ Result<json> report_wire(int nodes, int ranks_per_node, int gpus, const WireOpti
       options.qps,
       options.blocks,
       options.rdma_blocks,
-      options.rdma_blocks);
+      options.rdma_blocks,
+      first["staging"].get<std::string>());
   fmt::print("{:<12} {:>8} {:>15} {:>12} {:>12} {:>10} {:>9}\n",
              "what",
              "GB/s",
@@ -166,6 +168,7 @@ Result<json> report_wire(int nodes, int ranks_per_node, int gpus, const WireOpti
   return json{{"nodes", nodes},
               {"ranks_per_node", ranks_per_node},
               {"provider", first["provider"]},
+              {"staging", first["staging"]},
               {"put_bytes", first["put_bytes"]},
               {"rows", rows},
               {"largest_backlog", worst("largest_backlog")},
