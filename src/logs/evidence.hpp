@@ -173,6 +173,12 @@ struct TokenCount {
   Source source;
 };
 
+/// "I reach 10 GB/s with another library": what the writer measured another way.
+struct Claim {
+  double gbs = 0;
+  Source source;
+};
+
 /// A line that looked like a known record but could not be read to its end.
 struct Truncated {
   std::string format;
@@ -200,6 +206,7 @@ struct Evidence {
   std::vector<Failure> failures;
   std::vector<Mapping> mappings;
   std::vector<TokenCount> token_counts;
+  std::vector<Claim> claims;
   std::vector<TopologyFact> topologies;
   std::vector<PeerAccess> peer_access;
   std::vector<RateMatrix> rate_matrices;

@@ -12,8 +12,8 @@ namespace shunt::logs {
 namespace {
 
 constexpr Rated kRatings[] = {
-#define SHUNT_RATED(part, name, spellings, gbs, usable, per_node, note, source) \
-  {RatedPart::part, name, spellings, gbs, usable, per_node, note, source},
+#define SHUNT_RATED(part, name, spellings, gbs, usable, per_node, links, bridged, note, source) \
+  {RatedPart::part, name, spellings, gbs, usable, per_node, links, bridged, note, source},
 #include "logs/ratings.inc"
 #undef SHUNT_RATED
 };
@@ -96,20 +96,30 @@ std::string ratings_markdown() {
     if (part != rated.part) {
       part = rated.part;
       out += fmt::format("\n## {}\n\n", heading(rated.part));
-      out += "| name | recognised as | GB/s | Gb/s | usable GB/s | note | source |\n";
-      out += "|---|---|--:|--:|--:|---|---|\n";
+      const bool gpus = rated.part == RatedPart::kGpu;
+      out += fmt::format("| name | recognised as | GB/s | Gb/s | usable GB/s |{} note | source |\n",
+                         gpus ? " links |" : "");
+      out += fmt::format("|---|---|--:|--:|--:|{}---|---|\n", gpus ? "---|" : "");
     }
     std::string words;
     for (const std::string_view spelling : split(rated.spellings, '|')) {
       words += fmt::format("{}{}", words.empty() ? "" : ", ", spelling);
     }
     const std::string usable = rated.usable_gbs > 0 ? fmt::format("{:g}", rated.usable_gbs) : "";
-    out += fmt::format("| {} | {} | {:g} | {:g} | {} | {} | {} |\n",
+    std::string links;
+    if (rated.part == RatedPart::kGpu) {
+      links = rated.links == 0 ? " |"
+              : rated.bridged == 0
+                  ? fmt::format(" {} |", rated.links)
+                  : fmt::format(" {} of {} by bridges |", rated.bridged, rated.links);
+    }
+    out += fmt::format("| {} | {} | {:g} | {:g} | {} |{} {} | {} |\n",
                        rated.name,
                        words,
                        rated.gbs,
                        rated.gbs * 8,
                        usable,
+                       links,
                        rated.note,
                        rated.source);
   }

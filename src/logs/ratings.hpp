@@ -21,6 +21,8 @@ struct Rated {
   double gbs;                  ///< Rating of one device or link, one direction, GB/s.
   double usable_gbs;           ///< What large transfers reach; 0: taken as 0.92 of the rating.
   int per_node;                ///< Devices in a node where the name fixes it (instances), else 0.
+  int links;                   ///< Scale-up links of a GPU's chip; 0: not known.
+  int bridged;                 ///< Of these, what bridges between cards can use; 0: no bridges.
   std::string_view note;
   std::string_view source;
 };

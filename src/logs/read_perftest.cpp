@@ -58,6 +58,7 @@ class PerftestReader {
       if (contains_ci(text, "Test")) {
         close();
         settings_.clear();
+        tables_under_head_ = 0;
         if (gpu_memory_) settings_["memory"] = "GPU";
         gpu_memory_ = false;
         operation_ = operation_of(text);
@@ -81,26 +82,60 @@ class PerftestReader {
 
   /// What perftest says while it takes GPU memory.
   bool note_memory(std::size_t i, std::string_view text) {
-    static constexpr std::array<std::string_view, 9> kLines{"initializing CUDA",
-                                                            "Listing all CUDA devices",
-                                                            "CUDA device ",
-                                                            "Picking device No.",
-                                                            "creating CUDA Ctx",
-                                                            "making it the current CUDA Ctx",
-                                                            "cuMemAlloc() of a",
-                                                            "allocated GPU buffer",
-                                                            "doesn't supports CUDA tests"};
+    static constexpr std::array<std::string_view, 10> kLines{"device name = [",
+                                                             "initializing CUDA",
+                                                             "Listing all CUDA devices",
+                                                             "CUDA device ",
+                                                             "Picking device No.",
+                                                             "creating CUDA Ctx",
+                                                             "making it the current CUDA Ctx",
+                                                             "cuMemAlloc() of a",
+                                                             "allocated GPU buffer",
+                                                             "doesn't supports CUDA tests"};
     for (const std::string_view line : kLines) {
       if (!contains_ci(text, line)) continue;
       gpu_memory_ = true;
+      // The model that it names is still to be read.
+      if (contains_ci(text, "device name = [")) {
+        sink_.claim_title(i);
+        return true;
+      }
       sink_.claim(i);
       return true;
     }
     return false;
   }
 
+  /// A table without a head of its own: the words just above it, which say what is other than
+  /// before.
+  std::string words_above(std::size_t i) {
+    constexpr std::size_t kShort = 60;
+    for (std::size_t back = 1; back <= 3 && back <= i; ++back) {
+      const Line& line = document_.lines[i - back];
+      if (line.text.empty() || line.fence) continue;
+      if (sink_.claimed(i - back) || line.text.size() > kShort) return {};
+      const bool host = find_word_ci(line.text, "host") != kNone ||
+                        find_word_ci(line.text, "cpu") != kNone ||
+                        find_word_ci(line.text, "system memory") != kNone;
+      const bool gpu = find_word_ci(line.text, "gpu") != kNone ||
+                       find_word_ci(line.text, "cuda") != kNone ||
+                       find_word_ci(line.text, "rocm") != kNone;
+      if (host == gpu) return line.text;
+      if (gpu) {
+        settings_["memory"] = "GPU";
+      } else {
+        settings_.erase("memory");
+      }
+      sink_.claim_title(i - back);
+      return line.text;
+    }
+    return {};
+  }
+
   void start_table(std::size_t i, std::string_view text) {
     close();
+    const bool first = tables_under_head_++ == 0;
+    sweep_.group = first ? heading_of(document_, i) : words_above(i);
     unit_ = 0;
     latency_ = contains_ci(text, "t_avg") || contains_ci(text, "t_typical");
     if (contains_ci(text, "Gb/sec")) {
@@ -110,7 +145,6 @@ class PerftestReader {
     }
     settings_["unit"] = contains_ci(text, "Gb/sec") ? "Gb/sec" : "MiB/sec";
     sweep_.source = sink_.source(i);
-    sweep_.group = heading_of(document_, i);
     sink_.recognised("perftest");
     sink_.claim(i);
   }
@@ -212,6 +246,7 @@ class PerftestReader {
   double unit_ = 0;
   bool latency_ = false;
   bool gpu_memory_ = false;  ///< The next test moves GPU memory.
+  int tables_under_head_ = 0;
 };
 
 /// OSU: "# OSU MPI Bandwidth Test v5.7", "# Size      Bandwidth (MB/s)", rows of two numbers.

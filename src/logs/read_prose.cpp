@@ -32,9 +32,15 @@ bool names_a_nic(std::string_view text) {
 /// "two" … "eight" or a number that ends right before `at`.
 std::optional<int> count_before(std::string_view text, std::size_t at) {
   if (at > 1 && text[at - 1] == '-' && text[at - 2] == '-') return std::nullopt;  // An option.
-  while (at > 0 && (is_space(text[at - 1]) || text[at - 1] == '-' || text[at - 1] == 'x' ||
-                    text[at - 1] == '*')) {
-    --at;
+  for (;;) {
+    if (at > 0 && (is_space(text[at - 1]) || text[at - 1] == '-' || text[at - 1] == 'x' ||
+                   text[at - 1] == '*')) {
+      --at;
+    } else if (at > 1 && text.substr(at - 2, 2) == "\xC3\x97") {  // ×
+      at -= 2;
+    } else {
+      break;
+    }
   }
   std::size_t begin = at;
   while (begin > 0 && is_digit(text[begin - 1])) --begin;
@@ -65,6 +71,38 @@ std::optional<int> count_before(std::string_view text, std::size_t at) {
     }
   }
   return std::nullopt;
+}
+
+/// "2*H20 nodes" counts the nodes, "8 x H20" the GPUs; a remark in brackets may stand between.
+bool nodes_follow(std::string_view after) {
+  after = trim(after);
+  if (!after.empty() && after[0] == '(') {
+    const std::size_t close = after.find(')');
+    if (close == kNone) return false;
+    after = trim(after.substr(close + 1));
+  }
+  return std::ranges::any_of(
+      std::array<std::string_view, 4>{"node", "server", "machine", "host"},
+      [after](std::string_view word) { return starts_with_ci(after, word); });
+}
+
+/// Where a vendor's and series' names in front of a GPU's model begin: "2× AMD Instinct MI355X".
+std::size_t begin_of_name(std::string_view text, std::size_t at) {
+  static constexpr std::array<std::string_view, 6> kNames{
+      "NVIDIA", "AMD", "Instinct", "Tesla", "DGX", "HGX"};
+  for (bool moved = true; moved;) {
+    moved = false;
+    const std::string_view before = trim(text.substr(0, at));
+    for (const std::string_view name : kNames) {
+      if (before.size() < name.size() ||
+          !equals_ci(before.substr(before.size() - name.size()), name)) {
+        continue;
+      }
+      at = static_cast<std::size_t>(before.data() - text.data()) + before.size() - name.size();
+      moved = true;
+    }
+  }
+  return at;
 }
 
 void read_parts(std::string_view text, std::size_t line, Sink& sink) {
@@ -145,12 +183,9 @@ void read_counts(std::string_view text, std::size_t line, Sink& sink) {
     for (const std::string_view spelling : split(gpu->spellings, '|')) {
       const std::size_t at = find_ci(text, spelling);
       if (at == kNone) continue;
-      const auto count = count_before(text, at);
+      const auto count = count_before(text, begin_of_name(text, at));
       if (!count || *count < 2) continue;
-      // "2*H20 nodes" counts the nodes, "8 x H20" the GPUs.
-      const std::string_view after = trim(text.substr(at + spelling.size()));
-      const bool nodes = starts_with_ci(after, "node") || starts_with_ci(after, "server") ||
-                         starts_with_ci(after, "machine") || starts_with_ci(after, "host");
+      const bool nodes = nodes_follow(text.substr(at + spelling.size()));
       sink.config(line,
                   nodes        ? "nodes"
                   : *count > 8 ? "world"
@@ -235,6 +270,60 @@ void read_ceiling(std::string_view text, std::size_t line, Sink& sink) {
   }
 }
 
+/// "I reach ~10GB/s with another library": one rate, reached, by other means than the paste's.
+void read_claim(const std::string& text, std::size_t line, Sink& sink) {
+  static constexpr std::array<std::string_view, 12> kReached{"reach",
+                                                             "reached",
+                                                             "get",
+                                                             "got",
+                                                             "achieve",
+                                                             "achieved",
+                                                             "see",
+                                                             "saw",
+                                                             "measure",
+                                                             "measured",
+                                                             "obtain",
+                                                             "gives"};
+  static constexpr std::array<std::string_view, 7> kMeans{
+      "with", "using", "without", "when", "if", "via", "through"};
+  // What should be is not what was.
+  static constexpr std::array<std::string_view, 14> kNot{"expect",
+                                                         "expected",
+                                                         "should",
+                                                         "shouldn't",
+                                                         "theoretical",
+                                                         "would",
+                                                         "could",
+                                                         "only",
+                                                         "max",
+                                                         "peak",
+                                                         "rated",
+                                                         "supposed",
+                                                         "capable",
+                                                         "up to"};
+  const auto in = [&text](std::string_view word) { return find_word_ci(text, word) != kNone; };
+  if (text.size() > 300 || text.back() == '?' || !std::ranges::any_of(kReached, in) ||
+      !std::ranges::any_of(kMeans, in) || std::ranges::any_of(kNot, in)) {
+    return;
+  }
+  std::optional<double> rate;
+  for (const Number& number : all_numbers(text)) {
+    std::string_view unit = text;
+    unit.remove_prefix(number.end);
+    while (!unit.empty() && is_space(unit[0])) unit.remove_prefix(1);
+    const bool bytes = unit.substr(0, 4) == "GB/s" || unit.substr(0, 4) == "GBps";
+    const bool bits = unit.substr(0, 4) == "Gb/s" || starts_with_ci(unit, "gbit") ||
+                      (!bytes && starts_with_ci(unit, "gbps"));
+    const bool mega = starts_with_ci(unit, "MB/s");
+    if (!bytes && !bits && !mega) continue;
+    if (rate) return;
+    rate = number.value * (bytes ? 1.0 : bits ? 0.125 : 1e-3);
+  }
+  if (!rate || *rate <= 0 || *rate > 1e5) return;
+  sink.evidence().claims.push_back({*rate, sink.source(line)});
+  sink.claim(line);
+}
+
 }  // namespace
 
 void read_prose(const Document& document, Sink& sink) {
@@ -253,6 +342,7 @@ void read_prose(const Document& document, Sink& sink) {
     read_counts(line.text, i, sink);
     read_rates(line.text, i, sink);
     read_ceiling(line.text, i, sink);
+    if (!sink.claimed(i)) read_claim(line.text, i, sink);
     if (sink.evidence().config.size() > before) sink.claim(i);
   }
 }

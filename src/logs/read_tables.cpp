@@ -94,6 +94,46 @@ void check_assumed(Table& table) {
   }
 }
 
+/// A label that stands once for several rows below each other.
+void fill_labels(Table& table) {
+  for (std::size_t r = 2; r < table.rows.size(); ++r) {
+    auto& cells = table.rows[r].cells;
+    const auto& above = table.rows[r - 1].cells;
+    if (cells.size() < 3 || cells.size() != above.size() || !cells[0].empty()) continue;
+    if (has_number(table.rows[r])) cells[0] = above[0];
+  }
+}
+
+/// Operations' columns without a unit in head or title: GB/s where the text around the table speaks
+/// of that and of no other unit.
+void assume_from_text(const Document& document, Table& table) {
+  constexpr std::size_t kReach = 8;
+  const std::size_t first = table.rows.front().line;
+  const std::size_t last = std::min(table.rows.back().line + kReach, document.lines.size() - 1);
+  bool gigabytes = false;
+  bool other = false;
+  for (std::size_t i = first > kReach ? first - kReach : 0; i <= last; ++i) {
+    const std::string_view text = document.lines[i].text;
+    for (const Number& number : all_numbers(text)) {
+      const std::string_view unit = trim(text.substr(number.end));
+      gigabytes = gigabytes || unit.substr(0, 4) == "GB/s";
+      other = other || starts_with_ci(unit, "us") || starts_with_ci(unit, "ms") ||
+              starts_with_ci(unit, "gbps") || unit.substr(0, 4) == "Gb/s";
+    }
+    gigabytes = gigabytes || contains_ci(text, "(GB/s)");
+  }
+  if (!gigabytes || other) return;
+  for (std::size_t c = 1; c < table.columns.size(); ++c) {
+    Column& column = table.columns[c];
+    if (column.meaning != Meaning::kOther || operation_in(table.head()[c]) == Operation::kUnknown) {
+      continue;
+    }
+    column.meaning = Meaning::kRate;
+    column.factor = 1;
+    column.assumed = true;
+  }
+}
+
 void note_assumed(const Table& table, Sink& sink) {
   auto& notes = sink.evidence().files[static_cast<std::size_t>(sink.file())].notes;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -115,6 +155,8 @@ void read_table(const Document& document, Table table, Sink& sink) {
   for (const std::string& head : table.head()) {
     table.columns.push_back(column_of(head, table.title));
   }
+  fill_labels(table);
+  assume_from_text(document, table);
   check_assumed(table);
   const bool sized = std::ranges::any_of(
       table.columns, [](const Column& column) { return column.meaning == Meaning::kSize; });

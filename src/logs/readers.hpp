@@ -24,6 +24,7 @@ void read_pplx(const Document& document, Sink& sink);
 void read_nvshmem(const Document& document, Sink& sink);
 void read_nccl(const Document& document, Sink& sink);
 void read_nccl_info(const Document& document, Sink& sink);
+void read_rank_times(const Document& document, Sink& sink);
 void read_perftest(const Document& document, Sink& sink);
 void read_tables(const Document& document, Sink& sink);
 void read_failures(const Document& document, Sink& sink);

@@ -17,8 +17,9 @@ std::span<const Reader> readers() {
       Reader{"ep_bench", read_ep_bench},     Reader{"pplx", read_pplx},
       Reader{"nvshmem", read_nvshmem},       Reader{"nccl", read_nccl},
       Reader{"nccl_info", read_nccl_info},   Reader{"perftest", read_perftest},
-      Reader{"failures", read_failures},     Reader{"tables", read_tables},
-      Reader{"config", read_config},         Reader{"prose", read_prose},
+      Reader{"failures", read_failures},     Reader{"rank_times", read_rank_times},
+      Reader{"tables", read_tables},         Reader{"config", read_config},
+      Reader{"prose", read_prose},
   };
   return kReaders;
 }

@@ -102,6 +102,27 @@ Table low_latency_table(const Evidence& evidence) {
   return table;
 }
 
+Table rank_times_table(const Evidence& evidence) {
+  Table table;
+  table.id = "rank_times";
+  table.title = "Times by rank, as printed";
+  table.columns = {{"rank", "rank", Unit::kCount},
+                   {"operation", "operation", Unit::kText},
+                   {"words", "words", Unit::kText},
+                   {"time_ns", "time", Unit::kNs},
+                   {"line", "line", Unit::kText}};
+  for (const auto& sample : evidence.samples) {
+    if (sample.format != "rank-times" || !sample.rank) continue;
+    const bool known = sample.operation != logs::Operation::kUnknown;
+    table.rows.push_back({static_cast<std::int64_t>(*sample.rank),
+                          known ? Value{std::string(logs::to_string(sample.operation))} : Value{},
+                          sample.variant.empty() ? Value{} : Value{sample.variant},
+                          maybe(sample.time_us, 1e3),
+                          where(evidence, sample.source)});
+  }
+  return table;
+}
+
 Table sweep_table(const Evidence& evidence, const logs::Sweep& sweep, std::size_t number) {
   Table table;
   table.id = fmt::format("sweep_{}", number);
@@ -154,6 +175,8 @@ Table world_table(const Evidence& evidence) {
       if (!word->empty()) name += " " + *word;
     }
     if (sample.path == logs::Path::kNvl) name += " NVLink";
+    const auto sms = sample.settings.find("sms");
+    if (sms != sample.settings.end()) name += fmt::format(", {:g} SMs", sms->second);
     if (evidence.files.size() > 1) {
       const std::string& file = evidence.files[static_cast<std::size_t>(sample.source.file)].name;
       name += fmt::format(" ({})", file.substr(file.find_last_of('/') + 1));
@@ -336,6 +359,7 @@ Report build_foreign_report(const Evidence& evidence) {
   add_config(situation, report);
   add_table(report, operation_table(situation));
   add_table(report, low_latency_table(evidence));
+  add_table(report, rank_times_table(evidence));
   add_table(report, world_table(evidence));
   for (std::size_t i = 0; i < evidence.sweeps.size(); ++i) {
     add_table(report, sweep_table(evidence, evidence.sweeps[i], i));

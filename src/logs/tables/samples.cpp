@@ -36,6 +36,7 @@ class Samples {
     const auto& cells = table_.rows[r].cells;
     std::vector<Sample> found;
     std::optional<double> ranks;
+    std::optional<double> sms;
     std::string nearest_head;
     for (std::size_t c = 0; c < cells.size(); ++c) {
       const std::string head =
@@ -47,6 +48,10 @@ class Samples {
         if (const auto number = whole_number(cells[c])) ranks = number->value;
         continue;
       }
+      if (column.meaning == Meaning::kSms) {
+        if (const auto number = whole_number(cells[c])) sms = number->value;
+        continue;
+      }
       read_cell(cells,
                 c,
                 column,
@@ -55,6 +60,9 @@ class Samples {
                 found);
     }
     const bool any = !found.empty();
+    for (Sample& sample : found) {
+      if (sms) sample.settings["sms"] = *sms;
+    }
     for (Sample& sample : found) sink_.add(table_.rows[r].line, std::move(sample));
     return any;
   }

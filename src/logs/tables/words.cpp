@@ -3,6 +3,7 @@
 #include "logs/tables/words.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -183,8 +184,25 @@ std::vector<std::string> merged_head(const std::vector<std::string>& upper,
 
 Column column_of(std::string_view head, std::string_view title) {
   Column column;
-  if (contains_ci(head, "#EP") && !contains_ci(head, "bandwidth")) {
+  static constexpr std::array<std::string_view, 9> kRanks{"ranks",
+                                                          "#ranks",
+                                                          "num ranks",
+                                                          "number of ranks",
+                                                          "world size",
+                                                          "EP",
+                                                          "EP size",
+                                                          "GPUs",
+                                                          "#GPUs"};
+  const auto is = [words = trim(head)](std::string_view word) { return equals_ci(words, word); };
+  if ((contains_ci(head, "#EP") && !contains_ci(head, "bandwidth")) ||
+      std::ranges::any_of(kRanks, is)) {
     column.meaning = Meaning::kRanks;
+    return column;
+  }
+  static constexpr std::array<std::string_view, 6> kSms{
+      "SM", "SMs", "#SMs", "SM count", "num SMs", "number of SMs"};
+  if (std::ranges::any_of(kSms, is)) {
+    column.meaning = Meaning::kSms;
     return column;
   }
   if (contains_ci(head, "size") || contains_ci(head, "#bytes") || equals_ci(trim(head), "bytes")) {

@@ -26,7 +26,7 @@ namespace shunt::logs {
 [[nodiscard]] Path path_in(std::string_view text);
 [[nodiscard]] std::string dtype_in(std::string_view text);
 
-enum class Meaning { kOther, kRate, kTime, kSize, kRanks };
+enum class Meaning { kOther, kRate, kTime, kSize, kRanks, kSms };
 
 struct Column {
   Meaning meaning = Meaning::kOther;

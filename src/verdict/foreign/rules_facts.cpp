@@ -10,6 +10,7 @@
 
 #include "verdict/foreign/build.hpp"
 #include "verdict/foreign/rules_list.hpp"
+#include "verdict/foreign/scale_up.hpp"
 
 namespace shunt::verdict::foreign {
 
@@ -106,6 +107,48 @@ void best_and_worst(const Situation& s, int file, Findings& findings) {
           .confirm("local_ack_timeout_err, out_of_sequence and pause counters during the run"));
 }
 
+/// Ranks of a rack whose GPUs are all behind NVLink: no NIC is in play as far as nobody says so.
+bool in_one_domain(const Situation& s, int file, Findings& findings) {
+  constexpr double kRack = 72;
+  const auto* gpu = s.evidence.find("gpu", file);
+  const Shape& shape = s.shapes[static_cast<std::size_t>(file)];
+  if (gpu == nullptr || (gpu->value != "GB200" && gpu->value != "GB300") ||
+      (shape.nodes && !shape.nodes->inferred)) {
+    return false;
+  }
+  const logs::Sample* best = nullptr;
+  for (const logs::Sample& sample : s.evidence.samples) {
+    const bool bare = sample.format == "fact" || sample.format == "table";
+    if (sample.source.file != file || !bare || sample.path != logs::Path::kUnknown ||
+        !sample.rate_gbs) {
+      continue;
+    }
+    const auto ranks = sample.settings.find("ranks");
+    if (ranks != sample.settings.end() && ranks->second > kRack) return false;
+    if (best == nullptr || *sample.rate_gbs > *best->rate_gbs) best = &sample;
+  }
+  if (best == nullptr) return true;
+  const NvlLimit limit = nvl_limit(s, file);
+  const double share = *best->rate_gbs / limit.rating;
+  findings.push_back(
+      Build(share >= 0.85 && share < 1.05 ? "nvlink-bound" : "unrated",
+            Severity::kInfo,
+            Confidence::kMedium,
+            logs::to_string(best->operation))
+          .say(fmt::format(
+              "{} reaches {}, {} of {}'s {} one way if every byte crosses NVLink. Up to {:g} such "
+              "GPUs are one NVLink domain: nothing says that a NIC was used.",
+              logs::to_string(best->operation),
+              gbs(*best->rate_gbs),
+              percent(share),
+              gpu->value,
+              gbs(limit.rating),
+              kRack))
+          .fact("highest", best->source.text, place(s, best->source))
+          .act("Where ranks of several racks took part, say it: --set nodes=2."));
+  return true;
+}
+
 }  // namespace
 
 void judge_facts(const Situation& s, Findings& findings) {
@@ -114,6 +157,7 @@ void judge_facts(const Situation& s, Findings& findings) {
     const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
     selection_rows(s, file, findings);
     best_and_worst(s, file, findings);
+    if (in_one_domain(s, file, findings)) continue;
     std::set<std::pair<logs::Operation, double>> told;
     for (const logs::Sample& sample : s.evidence.samples) {
       const bool bare = sample.format == "fact" || sample.format == "table";

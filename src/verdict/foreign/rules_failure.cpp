@@ -102,7 +102,8 @@ void barrier(const Situation& s, Findings& findings) {
 }
 
 struct Waits {
-  std::set<int> forwarders;         ///< Global ranks whose forwarder got no header.
+  std::set<int> forwarders;  ///< Global ranks whose forwarder got no header.
+  std::set<int> forwarder_rails;
   std::set<int> forwarder_sources;  ///< Global ranks whose write never came.
   std::set<int> receivers;
   std::set<int> source_nodes;
@@ -124,6 +125,7 @@ void take_wait(const Situation& s, const Failure& failure, Waits& waits) {
   ++waits.lines;
   if (failure.pattern.rfind("deepep-forwarder", 0) == 0) {
     waits.forwarders.insert(rank);
+    waits.forwarder_rails.insert(*nvl);
     if (waits.first == nullptr) waits.first = &failure;
     auto source = field(failure, "src rdma lane");
     if (!source) source = field(failure, "src rdma");
@@ -197,7 +199,8 @@ void kernel_waits(const Situation& s, Findings& findings) {
   finding.action = fmt::format(
       "Check the NICs and path of local index {} between the nodes{}; collect the other node's log "
       "too.",
-      join(waits.rails),
+      // Receivers only wait for the forwarders' rail.
+      join(waits.forwarders.empty() ? waits.rails : waits.forwarder_rails),
       waits.source_nodes.empty()
           ? ""
           : fmt::format(

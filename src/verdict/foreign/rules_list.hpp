@@ -13,6 +13,10 @@ void judge_failures(const Situation& situation, Findings& findings);
 void judge_device_maps(const Situation& situation, Findings& findings);
 // rules_nccl.cpp
 void judge_nccl(const Situation& situation, Findings& findings);
+// rules_rank_times.cpp
+void judge_rank_times(const Situation& situation, Findings& findings);
+// rules_claims.cpp
+void judge_claims(const Situation& situation, Findings& findings);
 // rules_rate.cpp
 void judge_rates(const Situation& situation, Findings& findings);
 // rules_scale_up.cpp
@@ -26,6 +30,8 @@ void judge_overhead(const Situation& situation, Findings& findings);
 void judge_asymmetry(const Situation& situation, Findings& findings);
 void judge_scaling(const Situation& situation, Findings& findings);
 void judge_chunks(const Situation& situation, Findings& findings);
+// rules_world_steps.cpp
+void judge_world_steps(const Situation& situation, Findings& findings);
 // rules_posting.cpp
 void judge_posting(const Situation& situation, Findings& findings);
 // rules_low_latency.cpp
@@ -44,6 +50,8 @@ void judge_rate_matrices(const Situation& situation, Findings& findings);
 void judge_calls(const Situation& situation, Findings& findings);
 // rules_collective.cpp
 void judge_collectives(const Situation& situation, Findings& findings);
+// rules_same_test.cpp
+void judge_same_test(const Situation& situation, Findings& findings);
 // rules_wire.cpp
 void judge_links(const Situation& situation, Findings& findings);
 // rules_tables.cpp

@@ -330,6 +330,45 @@ bool uneven_phases(const Situation& s, const LowLatency& ll, Findings& findings)
   return true;
 }
 
+/// So few tokens that what a call costs anyway decides, not the link.
+bool small_batch(const Situation& s, const LowLatency& ll, Findings& findings) {
+  constexpr double kFew = 256;     // selections: 32 tokens × top-8
+  constexpr double kUsual = 1024;  // 128 tokens × top-8, the benchmarks' default
+  constexpr double kLinkGbs = 50;  // a 400 Gb/s NIC
+  if (ll.pair_us <= 0 || ll.selections <= 0 || ll.selections > kFew) return false;
+  const Rating& rating = s.ratings[static_cast<std::size_t>(ll.file)];
+  const double link = rating.known() ? rating.gbs : kLinkGbs;
+  const double needed = ll.pair_bytes / link / 1e3;
+  if (needed > 0.6 * ll.pair_us) return false;
+  Finding finding =
+      Build("receiver-idle", Severity::kInfo, Confidence::kMedium, "dispatch + combine");
+  finding.sentence = fmt::format(
+      "A small batch: {:.0f} selections a rank (about {:.0f} tokens × top-8), {:.2f} MB in {:.0f} "
+      "µs. {} would need {:.0f} µs for all of them, so most of the time is a call's fixed cost: "
+      "its rate of {} says nothing of the link.",
+      ll.selections,
+      std::max(1.0, std::round(ll.selections / 8)),
+      ll.pair_bytes / 1e6,
+      ll.pair_us,
+      rating.known() ? "The NIC" : "A 400 Gb/s NIC",
+      needed,
+      gbs(ll.pair_bytes / ll.pair_us / 1e3));
+  add_low_latency_bytes(s, ll, finding);
+  finding.derivation = fmt::format(
+      "{:.2f} MB / {:g} GB/s = {:.1f} µs of {:.1f}; local selections "
+      "included, so the NIC's part is smaller still",
+      ll.pair_bytes / 1e6,
+      link,
+      needed,
+      ll.pair_us);
+  finding.action = fmt::format(
+      "To judge the link take 128 tokens a rank or more ({:.0f} × these bytes); to shorten small "
+      "batches look at launches, graphs and the number of kernels.",
+      kUsual / ll.selections);
+  findings.push_back(std::move(finding));
+  return true;
+}
+
 }  // namespace
 
 void judge_low_latency(const Situation& s, Findings& findings) {
@@ -341,6 +380,7 @@ void judge_low_latency(const Situation& s, Findings& findings) {
     if (!explained) explained = waiting_in_phases(s, *ll, findings);
     if (!explained) explained = gap_between_kernels(s, *ll, findings);
     if (!explained) explained = uneven_phases(s, *ll, findings);
+    if (!explained) explained = small_batch(s, *ll, findings);
     judge_low_latency_ranks(s, *ll, findings);
     // Throughput kernels in the same paste load the link; what latency kernels leave unused is a
     // side remark.

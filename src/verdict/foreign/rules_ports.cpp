@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "logs/ratings.hpp"
 #include "logs/text.hpp"
 #include "logs/words.hpp"
 #include "verdict/foreign/build.hpp"
@@ -227,9 +228,78 @@ std::map<std::string, GpuLinks> gpu_links(const Situation& s) {
   return gpus;
 }
 
-/// Cards whose NVLink bridges use 12 of the 18 links.
-bool is_bridged(std::string_view model) {
-  return logs::contains_ci(model, "PCIe") || logs::contains_ci(model, "NVL");
+/// What a GPU's inactive links mean: by design, by fault, or unknown.
+struct Inactive {
+  Severity severity = Severity::kNotice;
+  Confidence confidence = Confidence::kMedium;
+  std::string sentence;
+  std::string action;
+};
+
+Inactive meaning_of(const GpuLinks& gpu) {
+  const logs::Rated* rated = logs::find_rating(logs::RatedPart::kGpu, gpu.model);
+  const int active = static_cast<int>(gpu.active.size());
+  const int shown = active + static_cast<int>(gpu.inactive.size());
+  const bool sxm = logs::contains_ci(gpu.model, "SXM") || logs::contains_ci(gpu.model, "HBM3");
+  if (sxm || (rated != nullptr && rated->links > 0 && rated->bridged == 0)) {
+    return {Severity::kCritical,
+            Confidence::kMedium,
+            fmt::format("{} should have all its links up: a fault.", gpu.model),
+            "Read the fabric manager's log and the GPU's link errors, reset the GPU; if it stays, "
+            "exchange it."};
+  }
+  if (rated == nullptr || rated->bridged == 0) {
+    return {Severity::kNotice,
+            Confidence::kLow,
+            "The GPU model is not in the text, and it decides: on an SXM board a fault; on an H100 "
+            "PCIe or NVL pair expected, its bridges use 12 of 18 links (12 × 26.5625 = 318.75 "
+            "GB/s).",
+            "Say which GPU it is. SXM: fabric manager, reset, exchange. PCIe or NVL pair: correct "
+            "the health check's expectation."};
+  }
+  if (active >= rated->bridged) {
+    return {Severity::kInfo,
+            Confidence::kMedium,
+            fmt::format("By design: {} uses {} of its {} links for its bridges.",
+                        gpu.model,
+                        rated->bridged,
+                        rated->links),
+            "Correct the health check's expectation."};
+  }
+  if (active == 0 || shown < rated->bridged) {
+    return {Severity::kNotice,
+            Confidence::kMedium,
+            fmt::format("{} has its links over bridges between cards, {} of them at most: without "
+                        "a bridge none is active.",
+                        gpu.model,
+                        rated->bridged),
+            "Look for the bridges; without them GPUs exchange over PCIe."};
+  }
+  return {
+      Severity::kWarning,
+      Confidence::kMedium,
+      fmt::format("{} of the {} links that {}'s bridges can use are active: a bridge is missing "
+                  "or not seated.",
+                  active,
+                  rated->bridged,
+                  gpu.model),
+      "Look for the missing bridge, or reseat it."};
+}
+
+/// A measured rate against the links: those that bridges of H100 cards use, and all.
+void add_measured(const Situation& s, double measured, const LinkFact& test, Finding& finding) {
+  finding.sentence += fmt::format(
+      " The measured {:.2f} GB/s is {} of 12 links' rating, a normal efficiency, and {} of 18 "
+      "links'.",
+      measured,
+      percent(measured / 318.75),
+      percent(measured / 478.125));
+  finding.evidence.push_back(
+      {"measured", fmt::format("{:.2f} GB/s", measured), place(s, test.source)});
+  finding.derivation =
+      fmt::format("12 × 26.5625 = 318.75; {:.2f} / 318.75 = {:.3f}; 18 × 26.5625 = 478.1",
+                  measured,
+                  measured / 318.75);
 }
 
 void inactive_nvlinks(const Situation& s, Findings& findings) {
@@ -243,46 +313,15 @@ void inactive_nvlinks(const Situation& s, Findings& findings) {
   }
   for (const auto& [name, gpu] : gpu_links(s)) {
     if (gpu.inactive.empty()) continue;
-    const bool sxm = logs::contains_ci(gpu.model, "SXM") || logs::contains_ci(gpu.model, "HBM3");
-    const bool bridged = is_bridged(gpu.model);
-    const bool unknown = !sxm && !bridged;
-    Finding finding = Build("nvlink-missing",
-                            bridged   ? Severity::kInfo
-                            : unknown ? Severity::kNotice
-                                      : Severity::kCritical,
-                            unknown ? Confidence::kLow : Confidence::kMedium,
-                            name);
-    finding.sentence =
-        fmt::format("Links {} of {} are inactive. ", fmt::join(gpu.inactive, ", "), name);
-    if (bridged) {
-      finding.sentence +=
-          fmt::format("By design: {} uses 12 of its 18 links for its bridges.", gpu.model);
-    } else if (unknown) {
-      finding.sentence +=
-          "The GPU model is not in the text, and it decides: on an SXM board a fault; on an H100 "
-          "PCIe "
-          "or NVL pair expected, its bridges use 12 of 18 links (12 × 26.5625 = 318.75 GB/s).";
-    } else {
-      finding.sentence += fmt::format("{} should have all its links up: a fault.", gpu.model);
-    }
-    if (test != nullptr) {
-      finding.sentence += fmt::format(
-          " The measured {:.2f} GB/s is {} of 12 links' rating, a normal efficiency, and {} of 18 "
-          "links'.",
-          measured,
-          percent(measured / 318.75),
-          percent(measured / 478.125));
-      finding.evidence.push_back(
-          {"measured", fmt::format("{:.2f} GB/s", measured), place(s, test->source)});
-      finding.derivation =
-          fmt::format("12 × 26.5625 = 318.75; {:.2f} / 318.75 = {:.3f}; 18 × 26.5625 = 478.1",
-                      measured,
-                      measured / 318.75);
-    }
+    const Inactive meaning = meaning_of(gpu);
+    const logs::Rated* rated = logs::find_rating(logs::RatedPart::kGpu, gpu.model);
+    Finding finding = Build("nvlink-missing", meaning.severity, meaning.confidence, name);
+    finding.sentence = fmt::format(
+        "Links {} of {} are inactive. {}", fmt::join(gpu.inactive, ", "), name, meaning.sentence);
+    const bool twelve = rated == nullptr || (rated->links == 18 && rated->bridged == 12);
+    if (test != nullptr && twelve) add_measured(s, measured, *test, finding);
     finding.evidence.push_back({"line", gpu.first->source.text, place(s, gpu.first->source)});
-    finding.action =
-        "Say which GPU it is. SXM: fabric manager, reset, exchange. PCIe or NVL pair: "
-        "correct the health check's expectation.";
+    finding.action = meaning.action;
     finding.confirm = "nvidia-smi -L; nvidia-smi nvlink -s";
     findings.push_back(std::move(finding));
   }

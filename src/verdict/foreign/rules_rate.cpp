@@ -238,7 +238,9 @@ void explain_own_node(const Situation& s, int file, Findings& findings) {
   const double nodes = op.nodes->value;
   const double share = logs::remote_share(nodes);
   const Rating& rating = s.ratings[static_cast<std::size_t>(file)];
-  const double limit = rating.known() ? rating.gbs : 50;
+  const bool beyond =
+      std::ranges::any_of(ops, [](const Op* one) { return one->wire && *one->wire > 50.5; });
+  const double limit = rating.known() ? rating.gbs : beyond ? 100 : 50;
   Finding finding =
       Build("own-node-counted", Severity::kInfo, Confidence::kHigh, file_name(s, file));
   finding.sentence = fmt::format(

@@ -130,7 +130,10 @@ void level_of_pairs(const Situation& s, const RateMatrix& matrix, Findings& find
   const std::string range =
       most - least < 0.02 * most ? gbs(most) : fmt::format("{} to {}", gbs(least), gbs(most));
   Finding finding = Build("unrated", Severity::kInfo, Confidence::kMedium, "copies between GPUs");
-  if (nvlink > 0 && most > 0.2 * nvlink) {
+  // Bridges are optional: a slot's rate is a slot's, however large a part of a small link it is.
+  const bool bridged = rated != nullptr && rated->bridged > 0;
+  const bool slot_rate = bridged && generation > 0 && most < 0.6 * nvlink;
+  if (nvlink > 0 && most > 0.2 * nvlink && !slot_rate) {
     finding.sentence = fmt::format("Copies between GPUs run at {}, {} of {}'s {} one way{}.",
                                    range,
                                    percent(most / nvlink),
@@ -146,8 +149,8 @@ void level_of_pairs(const Situation& s, const RateMatrix& matrix, Findings& find
         gbs(slot));
     finding.action = "Name the GPU, or paste nvidia-smi topo -m or rocm-smi --showtopo.";
   } else if (generation > 0) {
-    finding.id = nvlink > 0 ? "nvlink-missing" : "pcie-bound";
-    finding.severity = nvlink > 0 ? Severity::kWarning : Severity::kNotice;
+    finding.id = nvlink > 0 && !bridged ? "nvlink-missing" : "pcie-bound";
+    finding.severity = nvlink > 0 && !bridged ? Severity::kWarning : Severity::kNotice;
     finding.sentence = fmt::format(
         "Copies between GPUs run at {}: what PCIe Gen{} x16 carries{}.{}",
         range,
@@ -155,7 +158,11 @@ void level_of_pairs(const Situation& s, const RateMatrix& matrix, Findings& find
         generation == 5   ? ", or two NVLinks of 25 GB/s"
         : generation == 4 ? ", or one NVLink of 25 GB/s"
                           : "",
-        nvlink > 0
+        bridged ? fmt::format(
+                      " {} reaches {} with a bridge to one partner: none is in use between these.",
+                      rated->name,
+                      gbs(nvlink))
+        : nvlink > 0
             ? fmt::format(
                   " {} has NVLink for {}: it is not in use between them.", rated->name, gbs(nvlink))
         : least < 0.9 * most ? " The slower pairs cross another bridge or socket."

@@ -22,10 +22,11 @@ void cut(const Situation& s, const logs::TraceFact& fact, Findings& findings) {
   if (!summary.ends_early_at) return;
   findings.push_back(
       Build("trace-cut", Severity::kNotice, Confidence::kHigh, rank_name(s, fact))
-          .say(fmt::format("The trace ends early at byte {}: the {} complete events before it are used, "
-                           "what follows is missing.",
-                           *summary.ends_early_at,
-                           summary.events))
+          .say(fmt::format(
+              "The trace ends early at byte {}: the {} complete events before it are used, "
+              "what follows is missing.",
+              *summary.ends_early_at,
+              summary.events))
           .fact("file", file_name(s, fact), summary.problem)
           .act("Export the trace again, or take what is said of this rank as a part of it.")
           .confirm("a complete file of the same run"));

@@ -116,19 +116,38 @@ bool over_nvlink(const Situation& s, const Sweep& sweep, double rate, Findings& 
 }
 
 /// No rating, and no standard port that this would fill: a rate and nothing more.
-void unrated_link(
-    const Situation& s, const Sweep& sweep, double rate, double fitting, Findings& findings) {
+void unrated_link(const Situation& s,
+                  const Sweep& sweep,
+                  const std::string& rate,
+                  double share,
+                  double fitting,
+                  Findings& findings) {
   const SweepRow& best = *best_row(sweep);
   findings.push_back(
       Build("unrated", Severity::kInfo, Confidence::kMedium, title(s, sweep))
-          .say(fmt::format("{:.4g} Gb/s = {}; the port's rate is not in the input, so this is no "
-                           "utilisation (of a {:g} Gb/s port, the smallest that carries it, {}).",
-                           rate * 8,
-                           gbs(rate),
+          .say(fmt::format("{}; the port's rate is not in the input, so this is no utilisation (of "
+                           "a {:g} Gb/s port, the smallest that carries it, {}).",
+                           rate,
                            fitting * 8,
-                           percent(rate / fitting)))
+                           percent(share)))
           .fact("best row", best.source.text, place(s, best.source))
           .act("Say the port's rate: --set rate=…, or add ibstat's output."));
+}
+
+/// Another test of the same paste that comes near what the link carries.
+const Sweep* fuller_test(const Situation& s, const Sweep& sweep, double limit) {
+  const Sweep* best = nullptr;
+  for (const Sweep& other : s.evidence.sweeps) {
+    const SweepRow* row = best_row(other);
+    if (&other == &sweep || other.source.file != sweep.source.file || other.path != Path::kWire ||
+        row == nullptr || device_of(other) != device_of(sweep) ||
+        other.settings.count("bidirectional") != 0) {
+      continue;
+    }
+    if (*row->rate_gbs < 0.8 * limit || *row->rate_gbs > 1.05 * limit) continue;
+    if (best == nullptr || *row->rate_gbs > *best_row(*best)->rate_gbs) best = &other;
+  }
+  return best;
 }
 
 void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
@@ -175,34 +194,40 @@ void link_verdict(const Situation& s, const Sweep& sweep, Findings& findings) {
     return;
   }
   const Confidence sure = rating.known() ? Confidence::kHigh : Confidence::kMedium;
+  const std::string said = fmt::format("{:.4g} Gb/s = {}{}",
+                                       rate * 8,
+                                       gbs(rate),
+                                       both ? " one way (half of the printed sum of both)" : "");
   if (share >= 0.85) {
-    findings.push_back(Build("saturated", Severity::kInfo, sure, where)
-                           .say(fmt::format("Healthy: {:.4g} Gb/s = {} is {} of a {}.",
-                                            rate * 8,
-                                            gbs(rate),
-                                            percent(share),
-                                            basis))
-                           .fact("best row", best->source.text, place(s, best->source)));
-  } else if (share < 0.8 && !rating.known()) {
-    unrated_link(s, sweep, rate, limit, findings);
-  } else if (share < 0.8) {
     findings.push_back(
-        Build("underused", Severity::kWarning, sure, where)
+        Build("saturated", Severity::kInfo, sure, where)
+            .say(fmt::format("Healthy: {} is {} of a {}.", said, percent(share), basis))
+            .fact("best row", best->source.text, place(s, best->source)));
+  } else if (share < 0.8 && !rating.known()) {
+    unrated_link(s, sweep, said, share, limit, findings);
+  } else if (share < 0.8) {
+    const Sweep* other = fuller_test(s, sweep, limit);
+    findings.push_back(
+        Build("underused", other != nullptr ? Severity::kNotice : Severity::kWarning, sure, where)
             .say(fmt::format(
-                "{:.4g} Gb/s = {} is {} of a {}.", rate * 8, gbs(rate), percent(share), basis))
+                "{} is {} of a {}{}.",
+                said,
+                percent(share),
+                basis,
+                other == nullptr
+                    ? ""
+                    : fmt::format("; {} reaches {} over it, so the link is not at fault but how "
+                                  "this test was run",
+                                  title(s, *other),
+                                  gbs(*best_row(*other)->rate_gbs))))
             .fact("best row", best->source.text, place(s, best->source))
             .act("Larger messages, more QPs, the NIC nearest to the memory; say the port's rate: "
                  "--set "
                  "rate=…"));
   } else {
-    findings.push_back(Build("own-node-counted", Severity::kInfo, sure, where)
-                           .say(fmt::format("{:.4g} Gb/s = {} is {} of a {}: close to full.",
-                                            rate * 8,
-                                            gbs(rate),
-                                            percent(share),
-                                            basis)));
-    findings.back().id = "saturated";
-    findings.back().confidence = Confidence::kLow;
+    findings.push_back(
+        Build("saturated", Severity::kInfo, Confidence::kLow, where)
+            .say(fmt::format("{} is {} of a {}: close to full.", said, percent(share), basis)));
   }
 }
 
@@ -293,83 +318,9 @@ void fixed_cost(const Situation& s, const Sweep& sweep, Findings& findings) {
           .act("More operations in flight (queue depth, QPs) to fill the pipe at small sizes."));
 }
 
-std::string device_of(const Sweep& sweep) {
-  const auto device = sweep.settings.find("device");
-  return device == sweep.settings.end() ? std::string() : device->second;
-}
-
-bool same_test(const Sweep& a, const Sweep& b) {
-  const bool buffers = a.settings.count("buffers") != 0 && b.settings.count("buffers") != 0;
-  return a.format == b.format && a.operation == b.operation &&
-         (buffers || a.rows.size() == b.rows.size()) &&
-         a.rows.back().size_bytes == b.rows.back().size_bytes;
-}
-
-/// One test run twice at one size: on two ports one may be slow, on the same port something
-/// changed.
-void uneven_runs(const Situation& s, Findings& findings) {
-  const Sweep* fast = nullptr;
-  const Sweep* slow = nullptr;
-  for (const Sweep& sweep : s.evidence.sweeps) {
-    if ((sweep.format != "perftest" && sweep.settings.count("buffers") == 0) ||
-        best_row(sweep) == nullptr) {
-      continue;
-    }
-    if (fast != nullptr && !same_test(sweep, *fast)) continue;
-    if (fast == nullptr || *best_row(sweep)->rate_gbs > *best_row(*fast)->rate_gbs) fast = &sweep;
-    if (slow == nullptr || *best_row(sweep)->rate_gbs < *best_row(*slow)->rate_gbs) slow = &sweep;
-  }
-  if (fast == nullptr || fast == slow) return;
-  const SweepRow& top = *best_row(*fast);
-  const SweepRow& low = *best_row(*slow);
-  const double share = *low.rate_gbs / *top.rate_gbs;
-  if (share > (fast->format == "osu" ? 0.5 : 0.65) || *top.rate_gbs < 1) return;
-  const bool ports = device_of(*fast) != device_of(*slow);
-  const bool memory = fast->settings.count("memory") != slow->settings.count("memory");
-  Finding finding = Build(ports ? "link-downgraded" : "runs-differ",
-                          Severity::kWarning,
-                          Confidence::kMedium,
-                          title(s, *slow));
-  const bool buffers = fast->settings.count("buffers") != 0 &&
-                       fast->settings.at("buffers") != slow->settings.at("buffers");
-  const char* why =
-      buffers   ? "the buffers lie elsewhere, the link is the same: the path between GPU and NIC "
-                  "is the limit in that direction"
-      : ports   ? "one port runs below its partner"
-      : !memory ? "the same device and size, so the way the test was run differs, not the link"
-      : slow->settings.count("memory") != 0
-          ? "the slow run moves GPU memory, the fast one host memory: the path between "
-            "GPU and NIC is the limit, not the port"
-          : "the slow run moves host memory, the fast one GPU memory: the host's memory "
-            "or NUMA path is the limit, not the port";
-  finding.sentence = fmt::format(
-      "{} reaches {:.4g} Gb/s where {} reaches {:.4g} in the same test "
-      "({}): {}.",
-      ports || buffers ? title(s, *slow) : fmt::format("Line {}", slow->source.line),
-      *low.rate_gbs * 8,
-      ports || buffers ? title(s, *fast) : fmt::format("line {}", fast->source.line),
-      *top.rate_gbs * 8,
-      percent(share),
-      why);
-  finding.evidence.push_back(
-      {ports ? "slow port" : "slow run", low.source.text, place(s, low.source)});
-  finding.evidence.push_back(
-      {ports ? "fast port" : "fast run", top.source.text, place(s, top.source)});
-  finding.action =
-      ports ? "Compare rate and width of both ports (ibstat), their PCIe links (lspci -vv LnkSta) "
-              "and which GPU or NUMA node each is near to."
-      : memory || buffers
-          ? "nvidia-smi topo -m: the pair should be PIX or PXB; ACS off on the switches between, "
-            "relaxed ordering on."
-          : "Run both for 10 s (-D 10) with the same QPs and queue depth; a sweep (-a) warms up "
-            "with smaller sizes, a single size does not.";
-  findings.push_back(std::move(finding));
-}
-
 }  // namespace
 
 void judge_links(const Situation& s, Findings& findings) {
-  uneven_runs(s, findings);
   for (const Sweep& sweep : s.evidence.sweeps) {
     if (sweep.format != "perftest") judge_inversion(s, sweep, findings);
     if (sweep.path != Path::kWire) continue;

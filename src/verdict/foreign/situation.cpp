@@ -36,7 +36,13 @@ auto key_of(const Sample& s) {
 
 /// Rows of a tuning sweep that compete: of one file, operation, type and path.
 auto rivals_of(const Sample& s) {
-  return std::tuple(s.source.file, s.group, s.operation, s.dtype, s.path);
+  const auto ranks = s.settings.find("ranks");
+  return std::tuple(s.source.file,
+                    s.group,
+                    s.operation,
+                    s.dtype,
+                    s.path,
+                    ranks == s.settings.end() ? 0 : ranks->second);
 }
 
 bool is_tuning_row(const Sample& sample) {

@@ -33,6 +33,11 @@ const SweepRow* best_row(const Sweep& sweep) {
   return best;
 }
 
+std::string device_of(const Sweep& sweep) {
+  const auto device = sweep.settings.find("device");
+  return device == sweep.settings.end() ? std::string() : device->second;
+}
+
 std::string title(const Situation& s, const Sweep& sweep) {
   std::string out = sweep.title.empty() ? logs::to_string(sweep.operation) : sweep.title;
   const auto device = sweep.settings.find("device");

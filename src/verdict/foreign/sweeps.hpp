@@ -16,6 +16,8 @@ namespace shunt::verdict::foreign {
 [[nodiscard]] double fine_rate(const logs::SweepRow& row);
 /// The row with the highest rate; nullptr if none has a rate.
 [[nodiscard]] const logs::SweepRow* best_row(const logs::Sweep& sweep);
+/// "mlx5_0"; empty if the sweep does not say.
+[[nodiscard]] std::string device_of(const logs::Sweep& sweep);
 /// "RDMA write mlx5_0", with the file where there are several.
 [[nodiscard]] std::string title(const Situation& s, const logs::Sweep& sweep);
 

@@ -17,6 +17,8 @@ TEST(Ratings, EveryRowIsPlausibleAndSourced) {
     EXPECT_GT(rated.gbs, 0) << rated.name;
     EXPECT_LE(rated.usable_gbs, rated.gbs) << rated.name;
     EXPECT_FALSE(rated.source.empty()) << rated.name;
+    EXPECT_LE(rated.bridged, rated.links) << rated.name;
+    EXPECT_TRUE(rated.links == 0 || rated.part == RatedPart::kGpu) << rated.name;
     EXPECT_EQ(find_rating(rated.part, rated.spellings.substr(0, rated.spellings.find('|'))), &rated)
         << rated.name << " is shadowed by a row above it";
   }
@@ -27,6 +29,11 @@ TEST(Ratings, WordsNotParts) {
   EXPECT_EQ(find_rating(RatedPart::kGpu, "two GH200s")->name, "GH200");
   EXPECT_EQ(find_rating(RatedPart::kGpu, "H200")->name, "H200");
   EXPECT_EQ(find_rating(RatedPart::kGpu, "H2000"), nullptr);
+  EXPECT_EQ(find_rating(RatedPart::kGpu, "NVIDIA H100 NVL")->bridged, 12);
+  EXPECT_EQ(find_rating(RatedPart::kGpu, "NVIDIA H100 80GB HBM3")->bridged, 0);
+  EXPECT_EQ(find_rating(RatedPart::kGpu, "NVIDIA H200 NVL")->bridged, 18);
+  EXPECT_EQ(find_rating(RatedPart::kGpu, "NVIDIA A100-PCIE-40GB")->links, 12);
+  EXPECT_EQ(find_rating(RatedPart::kNic, "two c5n.18xl instances")->name, "EFA of c5n, hpc6a");
   EXPECT_EQ(find_rating(RatedPart::kNic, "cx7 400G")->name, "ConnectX-7");
   EXPECT_EQ(find_rating(RatedPart::kInstance, "p5en.48xlarge")->name, "p5en");
 }
