@@ -131,9 +131,9 @@ SHUNT_DEVICE void combine_all(Exec& exec, const CombineArgs& args) {
   constexpr auto kAll = record::Phase::kCombineAll;
   if (!shunt::exec::enter_operation(exec, kAll)) return;
   exec::SpanScope phase(exec, {kAll, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
-  if (!dispatch::await_postings(exec, rank.layout.combine_postings, args.hash, kAll)) return;
-  const exec::RowTarget* targets = dispatch::resolve_targets(
-      exec, rank.layout.combine_postings, own_rows_base(rank, args), args.targets.receive);
+  const exec::RowTarget* targets = dispatch::await_targets(
+      exec, args.hash, own_rows_base(rank, args), args.targets.receive, kAll);
+  if (targets == nullptr) return;
   exec::SumTerm* terms = my_terms(exec, args, Region::kAll);
   bool summed = true;
   std::uint64_t stored = 0;

@@ -68,9 +68,9 @@ SHUNT_DEVICE void combine_inter(Exec& exec, const CombineArgs& args) {
   if (!shunt::exec::enter_operation(exec, kInter)) return;
   exec::SpanScope phase(
       exec, {kInter, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
-  if (!dispatch::await_postings(exec, rank.layout.combine_postings, args.hash, kInter)) return;
   const exec::RowTarget* targets =
-      dispatch::resolve_targets(exec, rank.layout.combine_postings, nullptr, args.targets.send);
+      dispatch::await_targets(exec, args.hash, nullptr, args.targets.send, kInter);
+  if (targets == nullptr) return;
   const auto sequence_of = [&](int peer, std::int64_t chunk) {
     return rank.sent[kCombineKind][peer] + static_cast<std::uint64_t>(chunk);
   };

@@ -34,6 +34,16 @@ template <exec::Executor Exec>
   return true;
 }
 
+/// Asks for what this warp's first sum is made of, while postings are on their way. One lane.
+template <exec::Executor Exec>
+SHUNT_DEVICE void prefetch_first(Exec& exec, const CombineArgs& args) {
+  const std::int64_t first = shunt::exec::first_row(exec);
+  if (first >= args.tokens) return;
+  const std::int64_t copy = args.copies_begin[first];
+  if (exec.rank().peers() > 0) exec.prefetch(args.copies + copy);
+  exec.prefetch(args.own_rows + copy * args.fanout);
+}
+
 /// The intra role of combine. True on the one block whose return ends the operation on this rank.
 template <exec::Executor Exec>
 SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
@@ -46,33 +56,35 @@ SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
                                 record::SpanKind::kPhase);
     memory::Posting mine = args.input;
     mine.hash = args.hash;
-    dispatch::publish_posting(exec, rank.layout.combine_postings, mine);
+    dispatch::publish_posting(exec, mine);
   }
+  if (exec.warp_leader()) prefetch_first(exec, args);
+  const exec::RowTarget* targets = nullptr;
   {
     constexpr auto kBarrier = record::Phase::kCombineSyncBarrier;
     const exec::SpanScope phase(
         exec, {kBarrier, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
-    if (!dispatch::await_postings(exec, rank.layout.combine_postings, args.hash, kBarrier))
-      return false;
+    targets = dispatch::await_targets(
+        exec, args.hash, own_rows_base(rank, args), args.targets.intra, kBarrier);
+    if (targets == nullptr) return false;
   }
   bool summed = true;
   {
     const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
     exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
     exec::SpanScope sum(exec, site, record::SpanKind::kReduce);
-    const exec::RowTarget* targets = dispatch::resolve_targets(
-        exec, rank.layout.combine_postings, own_rows_base(rank, args), args.targets.intra);
     exec::SumTerm* terms = my_terms(exec, args, Region::kIntra);
-    summed = exec::for_my_rows(exec, args.tokens, [&](std::int64_t t, const exec::RowShare& share) {
-      if (has_remote(args, rank, t)) return true;
-      if (!sum_token(exec, args, targets, t, terms, share)) return false;
-      if (share.slice == 0) sum.add_bytes(args.hidden * size_of(args.types.output));
-      return true;
-    });
+    summed =
+        exec::for_my_rows(exec, args.tokens, 1, [&](std::int64_t t, const exec::RowShare& share) {
+          if (has_remote(args, rank, t)) return true;
+          if (!sum_token(exec, args, targets, t, terms, share)) return false;
+          if (share.slice == 0) sum.add_bytes(args.hidden * size_of(args.types.output));
+          return true;
+        });
   }
   if (!exec.block_agree(summed) || !exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
   if (!combine_release(exec, args)) return false;
-  if (exec.block_leader()) exec.signal_self(rank.word(exec::Word::kIntraDone), args.op + 1);
+  if (exec.block_leader()) exec.signal_next(rank.word(exec::Word::kIntraDone), args.op + 1);
   return true;
 }
 

@@ -72,7 +72,7 @@ struct DispatchArgs {
   const std::byte* rows = nullptr;    ///< [tokens][hidden_bytes]
   const std::int32_t* ids = nullptr;  ///< [tokens][topk]
   const float* weights = nullptr;     ///< [tokens][topk] or null.
-  memory::Posting output;             ///< In this rank's heap; `ready` is ignored.
+  memory::Posting output;             ///< In this rank's heap.
 
   const std::int32_t* rows_to_rank = nullptr;  // The Plan, see there.
   const std::int64_t* send_begin = nullptr;

@@ -12,34 +12,38 @@
 
 namespace shunt::dispatch {
 
+/// Of the last rows. (Sums have none: a slice is brought in and summed by itself, which costs more
+/// than warps that end together gain.)
+inline constexpr int kTailSlices = 4;
+
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool store_own_rows(Exec& exec, const DispatchArgs& args) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kIntra = record::Phase::kDispatchIntra;
   const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
   const exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
-  if (!await_bases(exec, args, kIntra) ||
-      !await_postings(exec, rank.layout.dispatch_postings, args.hash, kIntra)) {
-    return false;
-  }
+  if (!await_bases(exec, args, kIntra)) return false;
   const exec::RowTarget* targets =
-      resolve_targets(exec,
-                      rank.layout.dispatch_postings,
-                      args.maps.row_base + rank.node * rank.shape.ranks_per_node,
-                      args.targets.intra);
+      await_targets(exec,
+                    args.hash,
+                    args.maps.row_base + rank.node * rank.shape.ranks_per_node,
+                    args.targets.intra,
+                    kIntra);
+  if (targets == nullptr) return false;
   const auto topk = static_cast<std::int64_t>(args.layout.topk);
   exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
-  (void)exec::for_my_rows(exec, args.own_count, [&](std::int64_t i, const exec::RowShare& share) {
-    const std::int32_t token = args.own_tokens[i];
-    const RecordView record{
-        args.rows + static_cast<std::uint64_t>(token) * args.layout.hidden_bytes,
-        args.ids + token * topk,
-        args.layout.has_weights ? args.weights + token * topk : nullptr,
-        {rank.rank, token}};
-    copy.add_bytes(
-        store_record(exec, args, targets, args.own_rows + i * args.fanout, record, share));
-    return true;
-  });
+  (void)exec::for_my_rows(
+      exec, args.own_count, kTailSlices, [&](std::int64_t i, const exec::RowShare& share) {
+        const std::int32_t token = args.own_tokens[i];
+        const RecordView record{
+            args.rows + static_cast<std::uint64_t>(token) * args.layout.hidden_bytes,
+            args.ids + token * topk,
+            args.layout.has_weights ? args.weights + token * topk : nullptr,
+            {rank.rank, token}};
+        copy.add_bytes(
+            store_record(exec, args, targets, args.own_rows + i * args.fanout, record, share));
+        return true;
+      });
   exec.block_sync();
   return true;
 }
@@ -112,14 +116,19 @@ SHUNT_DEVICE bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
   if (exec.block() == 0 && exec.warp() == 0) {
     memory::Posting mine = args.output;
     mine.hash = args.hash;
-    publish_posting(exec, rank.layout.dispatch_postings, mine);
+    publish_posting(exec, mine);
     counted = count_exchange(exec, args);
+  }
+  if (exec.warp_leader()) {
+    const std::int64_t first = shunt::exec::first_row(exec);
+    exec.prefetch(args.own_tokens + first);
+    exec.prefetch(args.own_rows + first * args.fanout);
   }
   if (!exec.block_agree(counted) || !store_own_rows(exec, args)) return false;
   if (!exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
   signal_peers(exec, rank.layout.intra_done);
   if (!dispatch_sync(exec, args)) return false;
-  if (exec.block_leader()) exec.signal_self(rank.word(exec::Word::kIntraDone), args.op + 1);
+  if (exec.block_leader()) exec.signal_next(rank.word(exec::Word::kIntraDone), args.op + 1);
   return true;
 }
 

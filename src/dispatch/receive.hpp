@@ -145,12 +145,10 @@ SHUNT_DEVICE void dispatch_receive(Exec& exec, const DispatchArgs& args) {
   constexpr auto kRecv = record::Phase::kDispatchInterNodeRecv;
   if (!shunt::exec::enter_operation(exec, kRecv)) return;
   exec::SpanScope phase(exec, {kRecv, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
-  if (!await_bases(exec, args, kRecv) ||
-      !await_postings(exec, rank.layout.dispatch_postings, args.hash, kRecv)) {
-    return;
-  }
+  if (!await_bases(exec, args, kRecv)) return;
   const exec::RowTarget* targets =
-      resolve_targets(exec, rank.layout.dispatch_postings, nullptr, args.targets.receive);
+      await_targets(exec, args.hash, nullptr, args.targets.receive, kRecv);
+  if (targets == nullptr) return;
   const int peers = rank.peers();
   const auto sequence_of = [&](int peer, std::int64_t chunk) {
     return rank.received[kDispatchKind][peer] + static_cast<std::uint64_t>(chunk);

@@ -19,39 +19,77 @@ struct RecordView {
   RowSource source;
 };
 
-/// Waits until every rank of this node has posted its output for this operation. Fails where one
-/// has posted for another operation than this: another kind, or after other ones. Whole block.
+/// Publishes this rank's posting to all ranks of its node, itself included. One warp.
 template <exec::Executor Exec>
-[[nodiscard]] SHUNT_DEVICE bool await_postings(Exec& exec,
-                                               std::size_t postings,
-                                               std::uint64_t hash,
-                                               record::Phase phase) {
-  // The other table is for who waits in vain: not in the way of a posting that is about to come.
-  constexpr int kLooksBefore = 64;
+SHUNT_DEVICE void publish_posting(Exec& exec, const memory::Posting& mine) {
   const exec::RankView& rank = exec.rank();
-  const memory::Layout& layout = rank.layout;
-  const std::size_t other =
-      postings == layout.combine_postings ? layout.dispatch_postings : layout.combine_postings;
-  const auto* table = rank.template at<memory::Posting>(rank.local, postings);
-  const auto* others = rank.template at<memory::Posting>(rank.local, other);
-  const std::uint64_t due = exec.op() + 1;
-  return shunt::exec::block_waits(exec, rank.shape.ranks_per_node, [&](std::int64_t l) {
-    const int peer = rank.shape.rank_of(rank.node, static_cast<int>(l));
-    int looks = 0;
-    const auto posted = [&] {
-      return exec.load(&table[l].ready) >= due ||
-             (++looks > kLooksBefore && exec.load(&others[l].ready) >= due);
-    };
-    if (!exec.wait_any(
-            posted, &table[l].ready, due, {phase, record::WaitReason::kPost, peer, -1})) {
-      return false;
-    }
-    const bool same_kind = exec.load(&table[l].ready) >= due;
-    const std::uint64_t theirs = same_kind ? table[l].hash : others[l].hash;
-    if (same_kind && theirs == hash) return true;
-    exec.fail_mismatch(peer, exec.op(), theirs, hash);
-    return false;
-  });
+  const memory::PostingLine line = memory::PostingLine::of(mine, exec.op());
+  for (int l = exec.lane(); l < rank.shape.ranks_per_node; l += exec.lanes()) {
+    auto* to = rank.at<memory::PostingLine>(l, rank.layout.postings) + rank.local;
+    exec.signal_line(l, to->words, line.words);
+  }
+}
+
+/// Takes the value of one word of a node peer's posting into where it is looked up.
+SHUNT_HOST_DEVICE inline void place_word(exec::RowTarget& target,
+                                         std::byte* heap,
+                                         int word,
+                                         std::uint64_t value) {
+  using Line = memory::PostingLine;
+  std::byte* at = value == kNoOffset ? nullptr : heap + value;
+  if (word == Line::kRows) target.rows = at;
+  if (word == Line::kCapacity) target.capacity = value;
+  if (word == Line::kIds) target.ids = reinterpret_cast<std::int32_t*>(at);
+  if (word == Line::kWeights) target.weights = reinterpret_cast<float*>(at);
+  if (word == Line::kSources) target.sources = at;
+}
+
+/// Waits until every rank of this node has posted for this operation, and turns the postings into
+/// addresses. `base`: first row of this rank's own tokens in each rank, null where rows are
+/// absolute. `memory`: the calling role's scratch, args.targets. Fails where a rank has posted for
+/// another operation than this: another kind, or after other ones. Whole block; null once the
+/// operation has failed.
+template <exec::Executor Exec>
+[[nodiscard]] SHUNT_DEVICE const exec::RowTarget* await_targets(Exec& exec,
+                                                                std::uint64_t hash,
+                                                                const std::int32_t* base,
+                                                                exec::RowTarget* memory,
+                                                                record::Phase phase) {
+  using Line = memory::PostingLine;
+  const exec::RankView& rank = exec.rank();
+  const int locals = rank.shape.ranks_per_node;
+  const auto* table = rank.template at<Line>(rank.local, rank.layout.postings);
+  exec::RowTarget* targets =
+      exec.target_table(memory + static_cast<std::ptrdiff_t>(exec.block()) * locals);
+  // Every word of every peer is one lane's: none waits for another's answer.
+  const bool posted = shunt::exec::block_waits(
+      exec, static_cast<std::int64_t>(locals) * Line::kUsed, [&](std::int64_t i) {
+        const auto l = static_cast<int>(i) / Line::kUsed;
+        const int w = static_cast<int>(i) % Line::kUsed;
+        const int peer = rank.shape.rank_of(rank.node, l);
+        std::uint64_t word = 0;
+        const auto here = [&] {
+          word = exec.load(&table[l].words[w]);
+          return w == Line::kReady ? word >= exec.op() + 1 : Line::holds(word, exec.op());
+        };
+        if (!exec.wait_any(here,
+                           &table[l].words[Line::kReady],
+                           exec.op() + 1,
+                           {phase, record::WaitReason::kPost, peer, -1})) {
+          return false;
+        }
+        if (w == Line::kHash && Line::value(word) != hash) {
+          exec.fail_mismatch(peer, exec.op(), Line::value(word), hash);
+          return false;
+        }
+        if (w == Line::kReady) {
+          targets[l].first_row = base != nullptr ? base[l] : 0;
+        } else {
+          place_word(targets[l], rank.windows[l], w, Line::value(word));
+        }
+        return true;
+      });
+  return posted ? targets : nullptr;
 }
 
 /// Tells all node peers, in their `done` lines, that this rank has got so far in this operation.
@@ -66,69 +104,32 @@ SHUNT_DEVICE void signal_peers(Exec& exec, std::size_t done) {
   }
 }
 
-/// Publishes this rank's posting to all ranks of its node, itself included. One warp.
-template <exec::Executor Exec>
-SHUNT_DEVICE void publish_posting(Exec& exec, std::size_t postings, const memory::Posting& mine) {
-  const exec::RankView& rank = exec.rank();
-  for (int l = exec.lane(); l < rank.shape.ranks_per_node; l += exec.lanes()) {
-    auto* to = rank.at<memory::Posting>(l, postings) + rank.local;
-    to->rows_offset = mine.rows_offset;
-    to->ids_offset = mine.ids_offset;
-    to->weights_offset = mine.weights_offset;
-    to->sources_offset = mine.sources_offset;
-    to->capacity_rows = mine.capacity_rows;
-    to->hash = mine.hash;
-    exec.signal(l, &to->ready, exec.op() + 1);
-  }
-}
+/// A lane's share of a record's ids and weights, one of every `lanes`.
+struct Choice {
+  std::int32_t id = -1;
+  float weight = 0.0F;
+};
 
-/// Turns the postings of the node peers into addresses. `base`: first row of this rank's own tokens
-/// in each rank, null where rows are absolute. `memory`: the calling role's scratch, args.targets.
-/// After await_postings; whole block.
-template <exec::Executor Exec>
-[[nodiscard]] SHUNT_DEVICE const exec::RowTarget* resolve_targets(Exec& exec,
-                                                                  std::size_t postings,
-                                                                  const std::int32_t* base,
-                                                                  exec::RowTarget* memory) {
-  const exec::RankView& rank = exec.rank();
-  const int locals = rank.shape.ranks_per_node;
-  const auto* table = rank.template at<memory::Posting>(rank.local, postings);
-  exec::RowTarget* targets =
-      exec.target_table(memory + static_cast<std::ptrdiff_t>(exec.block()) * locals);
-  if (exec.warp() == 0) {
-    for (int l = exec.lane(); l < locals; l += exec.lanes()) {
-      std::byte* heap = rank.windows[l];
-      const auto array = [&](std::uint64_t offset) {
-        return offset == kNoOffset ? nullptr : heap + offset;
-      };
-      targets[l] = {array(table[l].rows_offset),
-                    reinterpret_cast<std::int32_t*>(array(table[l].ids_offset)),
-                    reinterpret_cast<float*>(array(table[l].weights_offset)),
-                    array(table[l].sources_offset),
-                    table[l].capacity_rows,
-                    base != nullptr ? base[l] : 0};
-    }
-  }
-  exec.block_sync();
-  return targets;
+[[nodiscard]] SHUNT_HOST_DEVICE inline Choice load_choice(const RecordView& record, int k) {
+  return {record.ids[k], record.weights != nullptr ? record.weights[k] : 0.0F};
 }
 
 /// Writes ids (local to the receiving rank, −1 elsewhere), weights and source beside the rows of a
-/// batch. One warp.
+/// batch. `first` is what load_choice gave for this lane's first choice, if it has one. One warp.
 template <exec::Executor Exec>
 SHUNT_DEVICE void store_metadata(Exec& exec,
                                  const DispatchArgs& args,
                                  const exec::RowTarget* targets,
                                  const exec::RowBatch& batch,
                                  int rows,
-                                 const RecordView& record) {
+                                 const RecordView& record,
+                                 Choice first) {
   const exec::RankView& rank = exec.rank();
   const auto topk = static_cast<std::uint64_t>(args.layout.topk);
   const int first_rank = rank.shape.rank_of(rank.node, 0);
   for (int k = exec.lane(); k < args.layout.topk; k += exec.lanes()) {
-    const std::int32_t id = record.ids[k];
+    const auto [id, weight] = k == exec.lane() ? first : load_choice(record, k);
     const bool weighted = record.weights != nullptr;
-    const float weight = weighted ? record.weights[k] : 0.0F;
     for (int i = 0; i < rows; ++i) {
       const exec::RowTarget& target = targets[batch.local[i]];
       const std::int32_t own = id - (first_rank + batch.local[i]) * args.experts_per_rank;
@@ -186,8 +187,12 @@ SHUNT_DEVICE std::uint64_t store_record(Exec& exec,
     }
     if (rows == 0) continue;
     exec.warp_sync();
+    // Asked for before the row, so as not to be waited for behind it.
+    Choice choice;
+    const bool brings = share.slice == 0;
+    if (brings && exec.lane() < args.layout.topk) choice = load_choice(record, exec.lane());
     exec.copy_multi(batch.at, rows, record.row + slice.begin, slice.count);
-    if (share.slice == 0) store_metadata(exec, args, targets, batch, rows, record);
+    if (brings) store_metadata(exec, args, targets, batch, rows, record, choice);
     exec.warp_sync();
     stored += static_cast<std::uint64_t>(rows) * slice.count;
   }

@@ -47,6 +47,9 @@ concept Executor = requires(E& e,
   { e.wait_until(word, std::uint64_t{}, site) } -> std::convertible_to<bool>;
   e.signal(int{}, word, std::uint64_t{});
   e.signal_self(word, std::uint64_t{});
+  e.signal_next(word, std::uint64_t{});
+  e.signal_line(int{}, word, word);
+  e.prefetch(bytes);
   { e.last_to_arrive(Word::kSendArrivals) } -> std::convertible_to<bool>;
   { e.next_unit(std::int64_t{}, e.draw_unit()) } -> std::convertible_to<std::int64_t>;
   e.post(descriptor);
@@ -106,18 +109,57 @@ struct RowShare {
   int slices = 1;
 };
 
+/// The row with which this warp begins in for_my_rows; it may lie behind the list.
+template <Executor Exec>
+[[nodiscard]] SHUNT_DEVICE std::int64_t first_row(Exec& exec) {
+  return (static_cast<std::int64_t>(exec.warp()) * exec.blocks() + exec.block()) / exec.row_warps();
+}
+
+/// The rows of a list as units of work: each in `slices`, the last `tail` rows in `tail_slices`.
+struct RowUnits {
+  std::int64_t rows = 0;
+  std::int64_t tail = 0;
+  int slices = 1;
+  int tail_slices = 1;
+
+  [[nodiscard]] SHUNT_HOST_DEVICE std::int64_t whole() const { return (rows - tail) * slices; }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::int64_t count() const {
+    return whole() + tail * tail_slices;
+  }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::int64_t row(std::int64_t unit) const {
+    return unit < whole() ? unit / slices : rows - tail + (unit - whole()) / tail_slices;
+  }
+  [[nodiscard]] SHUNT_HOST_DEVICE RowShare share(std::int64_t unit) const {
+    if (unit < whole()) return {static_cast<int>(unit % slices), slices};
+    return {static_cast<int>((unit - whole()) % tail_slices), tail_slices};
+  }
+};
+
+/// One row for every warp at the end of a list of `rows` in `tail_slices`, so that all warps end at
+/// about the same time; all rows alike where they are few, or sliced as much anyway.
+template <typename Exec>
+[[nodiscard]] SHUNT_DEVICE RowUnits units_of(const Exec& exec, std::int64_t rows, int tail_slices) {
+  const int slices = exec.row_warps();
+  const std::int64_t warps = static_cast<std::int64_t>(exec.blocks()) * exec.warps();
+  if (slices >= tail_slices || rows < 2 * warps) return {rows, 0, slices, slices};
+  return {rows, warps, slices, tail_slices};
+}
+
 /// Visits the rows of a list that fall to this warp: visit(row, share), false to stop. The role is
 /// one of several blocks that all call this once. A warp's first row is fixed, spread over the
-/// blocks; which others it gets is the executor's choice, and no result depends on it. Returns
-/// whether no visit stopped.
+/// blocks; which others it gets is the executor's choice, and no result depends on it. The last
+/// rows may come in `tail_slices`. Returns whether no visit stopped.
 template <Executor Exec, typename Visit>
-[[nodiscard]] SHUNT_DEVICE bool for_my_rows(Exec& exec, std::int64_t rows, Visit&& visit) {
-  const int slices = exec.row_warps();
-  const std::int64_t units = rows * slices;
+[[nodiscard]] SHUNT_DEVICE bool for_my_rows(Exec& exec,
+                                            std::int64_t rows,
+                                            int tail_slices,
+                                            Visit&& visit) {
+  const RowUnits units = units_of(exec, rows, tail_slices);
+  const std::int64_t count = units.count();
   std::int64_t unit = static_cast<std::int64_t>(exec.warp()) * exec.blocks() + exec.block();
-  while (unit < units) {
+  while (unit < count) {
     const auto ticket = exec.draw_unit();
-    if (!visit(unit / slices, RowShare{static_cast<int>(unit % slices), slices})) return false;
+    if (!visit(units.row(unit), units.share(unit))) return false;
     unit = exec.next_unit(unit, ticket);
   }
   return true;

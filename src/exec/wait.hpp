@@ -34,9 +34,9 @@ struct WaitFailure {
 enum class OperationKind : std::uint8_t { kDispatch, kReplay, kCombine };
 
 /// What ranks compare: `history`, a hash of all that they have issued, with the kind of the latest
-/// operation in it, so that an error can name it.
+/// operation in it, so that an error can name it. 48 bits, the value of a word of a posting.
 [[nodiscard]] constexpr std::uint64_t operation_hash(std::uint64_t history, OperationKind kind) {
-  return (history & ~std::uint64_t{3}) | static_cast<std::uint64_t>(kind);
+  return (history >> 16 & ~std::uint64_t{3}) | static_cast<std::uint64_t>(kind);
 }
 
 /// Two ranks are not at the same operation, or have not issued the same ones before it. Hashes are

@@ -16,8 +16,7 @@ Layout::Layout(const cluster::Shape& shape, const ChannelSizes& sizes) {
   const auto peers = static_cast<std::size_t>(shape.nodes - 1);
 
   control = take(sizeof(Control));
-  dispatch_postings = take(local * sizeof(Posting));
-  combine_postings = take(local * sizeof(Posting));
+  postings = take(local * sizeof(PostingLine));
   intra_done = take(local * kLine);
   forward_done = take(local * kLine);
   read_done = take(local * kLine);

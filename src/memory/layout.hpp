@@ -35,16 +35,48 @@ struct alignas(64) Control {
   std::uint32_t sleepers = 0;   ///< Owner's threads asleep on `bell`.
 };
 
-/// A node peer's output of dispatch s (or input of combine s), as it lies in that peer's heap.
-/// Written by the peer into each node peer's heap; `ready` last, with release.
-struct alignas(64) Posting {
-  std::uint64_t ready = 0;  ///< s + 1
+/// What a rank tells its node peers on entering operation s: its output (dispatch), or its expert
+/// outputs (combine), as offsets into its heap.
+struct Posting {
   std::uint64_t rows_offset = 0;
   std::uint64_t ids_offset = 0;
   std::uint64_t weights_offset = 0;
   std::uint64_t sources_offset = 0;
   std::uint64_t capacity_rows = 0;
   std::uint64_t hash = 0;  ///< Of the operations so far: all ranks must agree.
+};
+
+/// A Posting as it lies in the heaps of the node peers. Every word says by itself for which
+/// operation it is, so that nothing need stand between them and whoever polls one has its value.
+struct alignas(64) PostingLine {
+  enum Word { kReady, kHash, kRows, kCapacity, kIds, kWeights, kSources, kUsed, kWords = 8 };
+  static constexpr int kValueBits = 48;
+  static constexpr std::uint64_t kValue = (std::uint64_t{1} << kValueBits) - 1;
+
+  std::uint64_t words[kWords] = {};
+
+  /// Values are below 2^48 − 1, which stands for ~0 ("none"). A word is overwritten in every
+  /// operation, so 16 bits of the number tell the latest from the one before.
+  [[nodiscard]] static SHUNT_HOST_DEVICE std::uint64_t word(std::uint64_t value, std::uint64_t op) {
+    return (op + 1) << kValueBits | (value & kValue);
+  }
+  [[nodiscard]] static SHUNT_HOST_DEVICE bool holds(std::uint64_t word, std::uint64_t op) {
+    return ((word ^ ((op + 1) << kValueBits)) >> kValueBits) == 0;
+  }
+  [[nodiscard]] static SHUNT_HOST_DEVICE std::uint64_t value(std::uint64_t word) {
+    const std::uint64_t value = word & kValue;
+    return value == kValue ? ~std::uint64_t{0} : value;
+  }
+  [[nodiscard]] static SHUNT_HOST_DEVICE PostingLine of(const Posting& p, std::uint64_t op) {
+    return {{op + 1,
+             word(p.hash, op),
+             word(p.rows_offset, op),
+             word(p.capacity_rows, op),
+             word(p.ids_offset, op),
+             word(p.weights_offset, op),
+             word(p.sources_offset, op),
+             0}};
+  }
 };
 
 /// Row counts of one source rank in one dispatch: this header, then int32 rows[ranks_per_node].
@@ -64,8 +96,7 @@ class Layout {
   Layout(const cluster::Shape& shape, const ChannelSizes& sizes);
 
   std::size_t control = 0;
-  std::size_t dispatch_postings = 0;  ///< Posting[local]: by the node peer it is named for.
-  std::size_t combine_postings = 0;
+  std::size_t postings = 0;  ///< PostingLine[local]: by the node peer it is named for.
   std::size_t intra_done =
       0;  ///< line[local]: that peer has stored all its own rows for s (s + 1).
   std::size_t forward_done = 0;  ///< line[local]: … all rows that it forwards.

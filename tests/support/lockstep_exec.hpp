@@ -200,7 +200,12 @@ class LockstepExec {
   void signal(int local, std::uint64_t* word, std::uint64_t value) {
     inner_.signal(local, word, value);
   }
+  void signal_line(int local, std::uint64_t* to, const std::uint64_t* words) {
+    inner_.signal_line(local, to, words);
+  }
+  void prefetch(const void* at) const { inner_.prefetch(at); }
   void signal_self(std::uint64_t* word, std::uint64_t value) { inner_.signal_self(word, value); }
+  void signal_next(std::uint64_t* word, std::uint64_t value) { inner_.signal_next(word, value); }
   [[nodiscard]] bool last_to_arrive(exec::Word counter) {
     block_sync();
     return block_broadcast(block_leader() && inner_.last_to_arrive(counter) ? 1 : 0) == 1;

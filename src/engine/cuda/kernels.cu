@@ -24,14 +24,30 @@ struct alignas(64) Shared {
   exec::cuda::Scratch scratch;
 };
 
+/// The threads that fill a block's shared memory: all but the first warp, which may have to fence
+/// (fence_before_posting), if there are others.
+struct Fillers {
+  unsigned first = 0;
+  unsigned count = 0;
+  [[nodiscard]] static __device__ Fillers of_block() {
+    const unsigned first = blockDim.x > exec::cuda::kLanes ? exec::cuda::kLanes : 0;
+    return {first, blockDim.x - first};
+  }
+  /// Whether this thread is the first of them.
+  [[nodiscard]] __device__ bool leader() const { return threadIdx.x == first; }
+  template <typename Body>
+  __device__ void share(unsigned n, Body&& body) const {
+    if (threadIdx.x < first) return;
+    for (unsigned i = threadIdx.x - first; i < n; i += count) body(i);
+  }
+};
+
 template <typename T>
-__device__ void copy_words(T* to, const T* from) {
+__device__ void copy_words(const Fillers& fillers, T* to, const T* from) {
   static_assert(sizeof(T) % sizeof(std::uint32_t) == 0);
   auto* out = reinterpret_cast<std::uint32_t*>(to);
   const auto* in = reinterpret_cast<const std::uint32_t*>(from);
-  for (unsigned i = threadIdx.x; i < sizeof(T) / sizeof(std::uint32_t); i += blockDim.x) {
-    out[i] = in[i];
-  }
+  fillers.share(sizeof(T) / sizeof(std::uint32_t), [&](unsigned i) { out[i] = in[i]; });
 }
 
 /// Shared memory of a launch, in bytes from its start: Shared<Args>, the windows' addresses, the
@@ -76,21 +92,34 @@ struct SharedLayout {
   }
 };
 
-/// Fills the shared memory. Whole block. Thread 0 sets the number of the operation.
+/// The block that posts for its rank, before anything else: its first warp orders what was there
+/// before this kernel, on whichever device, before the posting. A fence takes longer than all else
+/// that leads to one, and so stands beside it.
+template <bool kNodes>
+__device__ void fence_before_posting(int rdma_blocks) {
+  const int first_intra = kNodes ? 2 * rdma_blocks : 0;
+  if (static_cast<int>(blockIdx.x) == first_intra && threadIdx.x < exec::cuda::kLanes) {
+    exec::cuda::ptx::fence_release();
+  }
+}
+
+/// Fills the shared memory. Whole block; `fillers.leader()` sets the number of the operation.
 template <typename Args>
-__device__ Shared<Args>& set_up(unsigned char* memory, const Context& context, const Args& args) {
-  // No block moves this word before all blocks have arrived at the end of the operation.
+__device__ Shared<Args>& set_up(unsigned char* memory,
+                                const Fillers& fillers,
+                                const Context& context,
+                                const Args& args) {
+  // The kernel before has stored it; no block moves it before all blocks have arrived at the end.
   std::uint64_t op = 0;
-  if (threadIdx.x == 0)
-    op = exec::cuda::ptx::load_acquire(context.rank.word(exec::Word::kIntraDone));
+  if (fillers.leader()) op = *context.rank.word(exec::Word::kIntraDone);
   auto& shared = *reinterpret_cast<Shared<Args>*>(memory);
   auto** windows = reinterpret_cast<std::byte**>(memory + sizeof(Shared<Args>));
-  copy_words(&shared.rank, &context.rank);
-  copy_words(&shared.args, &args);
-  const auto locals = static_cast<unsigned>(context.rank.shape.ranks_per_node);
-  for (unsigned l = threadIdx.x; l < locals; l += blockDim.x) windows[l] = context.rank.windows[l];
+  copy_words(fillers, &shared.rank, &context.rank);
+  copy_words(fillers, &shared.args, &args);
+  fillers.share(static_cast<unsigned>(context.rank.shape.ranks_per_node),
+                [&](unsigned l) { windows[l] = context.rank.windows[l]; });
   __syncthreads();
-  if (threadIdx.x == 0) {
+  if (fillers.leader()) {
     shared.rank.windows = windows;
     shared.args.op = op;
     shared.scratch.spans = context.spans.spans != nullptr ? context.spans.written[blockIdx.x] : 0;
@@ -146,12 +175,18 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
     dispatch_kernel(const __grid_constant__ Context context,
                     const __grid_constant__ dispatch::DispatchArgs launched) {
   extern __shared__ __align__(128) unsigned char memory[];
+  fence_before_posting<kNodes>(context.rdma_blocks);
+  const Fillers fillers = Fillers::of_block();
   std::uint64_t exchange = 0;
-  if (threadIdx.x == 0) exchange = exec::cuda::ptx::load_acquire(context.exchanges);
-  Shared<dispatch::DispatchArgs>& shared = set_up(memory, context, launched);
-  if (threadIdx.x == 0) {
+  std::int64_t own_count = launched.own_count;
+  if (fillers.leader()) {
+    exchange = *context.exchanges;
+    if (launched.own_count_at != nullptr) own_count = *launched.own_count_at;
+  }
+  Shared<dispatch::DispatchArgs>& shared = set_up(memory, fillers, context, launched);
+  if (fillers.leader()) {
     shared.args.exchange = exchange;
-    if (launched.own_count_at != nullptr) shared.args.own_count = *launched.own_count_at;
+    shared.args.own_count = own_count;
   }
   __syncthreads();
   const auto layout = SharedLayout::of_dispatch(context.rank.shape.ranks_per_node,
@@ -172,13 +207,14 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
                    const __grid_constant__ combine::CombineArgs launched,
                    std::uint32_t stage_bytes) {
   extern __shared__ __align__(128) unsigned char memory[];
+  fence_before_posting<kNodes>(context.rdma_blocks);
   const unsigned warps = blockDim.x / 32;
   const unsigned warp = threadIdx.x / 32;
   const auto layout = SharedLayout::of_combine(
       context.rank.shape.ranks_per_node, static_cast<int>(warps), launched.max_terms, stage_bytes);
   auto* barriers = reinterpret_cast<std::uint64_t*>(memory + layout.barriers) + 2 * warp;
   if (threadIdx.x % 32 < 2) exec::cuda::ptx::barrier_init(barriers + threadIdx.x % 32);
-  Shared<combine::CombineArgs>& shared = set_up(memory, context, launched);
+  Shared<combine::CombineArgs>& shared = set_up(memory, Fillers::of_block(), context, launched);
   __syncthreads();
   exec::cuda::Tables tables;
   tables.targets = reinterpret_cast<exec::RowTarget*>(memory + layout.targets);

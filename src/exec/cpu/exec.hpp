@@ -104,6 +104,9 @@ class CpuExec {
     context_.kernels->sum_stream(dst, terms, elements, types);
   }
 
+  /// `at` will be read soon. A hint, and no harm where nothing lies there.
+  void prefetch(const void* at) const { __builtin_prefetch(at); }
+
   [[nodiscard]] std::uint64_t load(const std::uint64_t* word) const { return load_acquire(word); }
 
   /// Waits until `*word` ≥ `at_least`; all waited-on words lie in the own heap or among the own
@@ -137,9 +140,19 @@ class CpuExec {
     store_release(word, value);
     ring_bell(context_.rank.control(local));
   }
+  /// What was there before this operation is visible to who acquires any of the eight words of a
+  /// line. They may be seen one by one: each tells by itself that it is new.
+  void signal_line(int local, std::uint64_t* to, const std::uint64_t* words) {
+    __builtin_ia32_sfence();
+    for (int w = 0; w < 8; ++w) store_release(to + w, words[w]);
+    ring_bell(context_.rank.control(local));
+  }
   void signal_self(std::uint64_t* word, std::uint64_t value) {
     signal(context_.rank.local, word, value);
   }
+
+  /// For the operations behind this one of this rank alone: the last thing that its blocks do.
+  void signal_next(std::uint64_t* word, std::uint64_t value) { signal_self(word, value); }
 
   /// This block has ended its part of a role. True for the last of `blocks()`: what all of them
   /// stored is visible to it.

@@ -21,6 +21,24 @@ __device__ __forceinline__ void store_release(std::uint64_t* word, std::uint64_t
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
 
+/// All that this thread has stored or seen stored precedes what it stores from here on.
+__device__ __forceinline__ void fence_release() {
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+/// Two words, each seen as a whole; orders nothing.
+__device__ __forceinline__ void store_pair(std::uint64_t* to,
+                                           std::uint64_t low,
+                                           std::uint64_t high) {
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(low), "l"(high)
+               : "memory");
+}
+
+/// Brings the line of an address into the second-level cache.
+__device__ __forceinline__ void prefetch(const void* at) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
 /// Both halves of a descriptor at once, behind all that this thread has stored or seen stored.
 __device__ __forceinline__ void store_release(exec::PackedDescriptor* to,
                                               const exec::PackedDescriptor& value) {

@@ -43,5 +43,39 @@ TEST(Layout, NothingOverlapsAndOnlyChunksLieBehindTheBorder) {
   EXPECT_EQ(layout.fabric_end % 4096, 0U);
 }
 
+using Line = PostingLine;
+
+TEST(PostingLine, EveryWordHasItsValue) {
+  const Posting posting{.rows_offset = 0x1234'5678'9abc,
+                        .ids_offset = ~std::uint64_t{0},
+                        .weights_offset = 64,
+                        .sources_offset = Line::kValue - 1,
+                        .capacity_rows = 0,
+                        .hash = 0xfedc'ba98'7654};
+  for (const std::uint64_t op : {0ULL, 1ULL, 65534ULL, 65535ULL, 65536ULL, 1ULL << 40}) {
+    const Line line = Line::of(posting, op);
+    EXPECT_EQ(line.words[Line::kReady], op + 1);
+    EXPECT_EQ(Line::value(line.words[Line::kRows]), posting.rows_offset);
+    EXPECT_EQ(Line::value(line.words[Line::kIds]), posting.ids_offset);
+    EXPECT_EQ(Line::value(line.words[Line::kWeights]), posting.weights_offset);
+    EXPECT_EQ(Line::value(line.words[Line::kSources]), posting.sources_offset);
+    EXPECT_EQ(Line::value(line.words[Line::kCapacity]), posting.capacity_rows);
+    EXPECT_EQ(Line::value(line.words[Line::kHash]), posting.hash);
+  }
+}
+
+TEST(PostingLine, AWordHoldsForItsOperationAndNotForTheOneAfter) {
+  Line line;  // As a heap begins.
+  for (std::uint64_t op = 0; op < (1ULL << 17); ++op) {
+    for (int w = Line::kHash; w < Line::kUsed; ++w) {
+      ASSERT_FALSE(Line::holds(line.words[w], op)) << op << " " << w;
+    }
+    line = Line::of({~std::uint64_t{0}, 1, 2, 3, 4, Line::kValue - 1}, op);
+    for (int w = Line::kHash; w < Line::kUsed; ++w) {
+      ASSERT_TRUE(Line::holds(line.words[w], op)) << op << " " << w;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shunt::memory
