@@ -20,6 +20,7 @@
 #include "bootstrap/launch.hpp"
 #include "fabric/faulty_fabric.hpp"
 #include "fabric/libfabric_fabric.hpp"
+#include "support/device_slots.hpp"
 #include "support/world_run.hpp"
 
 namespace shunt {
@@ -133,6 +134,31 @@ TEST_P(Processes, BuffersComeAndGo) {
       SHUNT_TRY(run.round(i));
       (*state)->close();
     }
+    return std::string();
+  });
+  ASSERT_TRUE(outcome) << outcome.error().to_string();
+  EXPECT_TRUE(outcome->status) << outcome->status.error().to_string();
+}
+
+TEST_P(Processes, SlotsThatTheHostMustNotTouchAreCarried) {
+  const WorldCase c = make_case(GetParam(), 23, 8);
+  const auto outcome = launch(c.world, [&c](World& world) -> Result<std::string> {
+    testing::DeviceSlots slots;
+    record::Recorder recorder(1U << 14);
+    engine::BufferHooks hooks;
+    hooks.recorder = &recorder;
+    hooks.place_slots = [&slots](std::size_t bytes) {
+      auto placed = testing::place_on_device(slots, bytes);
+      // To tcp it is memory like any other.
+      if (placed) placed->region.kind = fabric::Region::Kind::kHost;
+      return placed;
+    };
+    BufferOptions options = make_options(c);
+    options.chunk_tokens = 3;
+    auto state = BufferState::create(world, options, hooks);
+    if (!state) return Unexpected(state.error());
+    for (int i = 0; i < 5; ++i) SHUNT_TRY(RankRun(**state, c, i % 2 == 0).round(i));
+    (*state)->close();
     return std::string();
   });
   ASSERT_TRUE(outcome) << outcome.error().to_string();
