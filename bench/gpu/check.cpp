@@ -35,6 +35,12 @@ std::vector<Case> cases() {
     c.rdma_blocks = 3;
     c.credits = 5;
   });
+  add("several progress threads", [](Case& c) {
+    c.proxy_threads = 3;
+    c.rdma_blocks = 2;
+    c.chunk_tokens = 5;
+    c.rounds = 20;
+  });
   add("many slots", [](Case& c) {
     c.topk = 12;
     c.experts_per_rank = 7;
@@ -92,9 +98,10 @@ std::vector<Case> cases() {
 }
 
 /// The last rank stays away: every other rank's wait must end with an error that says so.
-Status run_absence(bootstrap::World& world, int ranks_per_node) {
+Status run_absence(bootstrap::World& world, int ranks_per_node, int proxy_threads) {
   Case c;
   c.name = "a rank stays away";
+  c.proxy_threads = proxy_threads;
   const WorldCase w = world_case(c, world.size(), ranks_per_node, 7);
   BufferOptions options = options_of(c, w);
   options.deadline_ns = 300'000'000;
@@ -119,10 +126,14 @@ Status run_absence(bootstrap::World& world, int ranks_per_node) {
 
 }  // namespace
 
-Result<std::vector<std::string>> run_checks(bootstrap::World& world, int ranks_per_node) {
+Result<std::vector<std::string>> run_checks(bootstrap::World& world,
+                                            int ranks_per_node,
+                                            int proxy_threads) {
   std::vector<std::string> passed;
   std::uint64_t seed = 1;
-  for (const Case& c : cases()) {
+  std::vector<Case> all = cases();
+  for (Case& c : all) {
+    c.proxy_threads = std::max(c.proxy_threads, proxy_threads);
     const WorldCase first = world_case(c, world.size(), ranks_per_node, seed++);
     const WorldCase second = world_case(c, world.size(), ranks_per_node, seed++);
     engine::cuda::Hooks hooks;
@@ -133,14 +144,14 @@ Result<std::vector<std::string>> run_checks(bootstrap::World& world, int ranks_p
     SHUNT_TRY(world.barrier());
     passed.push_back(c.name);
   }
-  SHUNT_TRY(run_graph(world, ranks_per_node));
+  SHUNT_TRY(run_graph(world, ranks_per_node, proxy_threads));
   passed.emplace_back("replayed from a graph");
-  SHUNT_TRY(run_c(world, ranks_per_node));
+  SHUNT_TRY(run_c(world, ranks_per_node, proxy_threads));
   passed.emplace_back("through the interface for C");
   SHUNT_TRY(run_staging(world, ranks_per_node, &passed));
-  SHUNT_TRY(run_bad_id(world, ranks_per_node));
+  SHUNT_TRY(run_bad_id(world, ranks_per_node, proxy_threads));
   passed.emplace_back("an id out of range");
-  SHUNT_TRY(run_absence(world, ranks_per_node));
+  SHUNT_TRY(run_absence(world, ranks_per_node, proxy_threads));
   passed.emplace_back("a rank stays away");
   return passed;
 }

@@ -13,10 +13,11 @@
 
 namespace shunt::bench::gpu {
 
-/// Collective. Ragged token counts, empty slots, skew, every row and wire type, overflow, several
-/// handles, rounds with random delays; at the end a rank that stays away, which must end the
-/// others' waits.
+/// Collective, with at least so many progress threads a rank. Ragged token counts, empty slots,
+/// skew, every row and wire type, overflow, several handles, rounds with random delays; at the end
+/// a rank that stays away, which must end the others' waits.
 [[nodiscard]] Result<std::vector<std::string>> run_checks(bootstrap::World& world,
-                                                          int ranks_per_node);
+                                                          int ranks_per_node,
+                                                          int proxy_threads);
 
 }  // namespace shunt::bench::gpu

@@ -94,6 +94,7 @@ class User {
     options.max_tokens = from.max_tokens;
     options.chunk_tokens = from.chunk_tokens;
     options.credits = from.credits;
+    options.proxy_threads = from.proxy_threads;
     options.heap_bytes = from.heap_bytes;
     options.deadline_ns = from.deadline_ns;
     const engine::cuda::Geometry geometry = geometry_of(case_, reference_);
@@ -371,9 +372,10 @@ class User {
 
 }  // namespace
 
-Status run_c(bootstrap::World& world, int ranks_per_node) {
+Status run_c(bootstrap::World& world, int ranks_per_node, int proxy_threads) {
   Case setup;
   setup.name = "through the interface for C";
+  setup.proxy_threads = proxy_threads;
   setup.tokens = {17, 0, 33, 64};
   setup.dropped = 0.1;
   const WorldCase reference = world_case(setup, world.size(), ranks_per_node, 107);

@@ -31,8 +31,9 @@ struct Case {
   int rounds = 2;
   bool delays = false;
   bool plan_on_device = false;  ///< Before every dispatch.
-  int chunk_tokens = 7;         ///< These two: between nodes only.
+  int chunk_tokens = 7;         ///< These four: between nodes only.
   int credits = 2;
+  int proxy_threads = 1;
   int rdma_blocks = 1;
   int blocks = 3;
   int warps = 4;
@@ -68,6 +69,7 @@ inline BufferOptions options_of(const Case& c, const WorldCase& w) {
   o.max_tokens = *std::max_element(c.tokens.begin(), c.tokens.end());
   o.chunk_tokens = c.chunk_tokens;
   o.credits = c.credits;
+  o.proxy_threads = c.proxy_threads;
   o.ranks_per_node = w.ranks_per_node;
   o.experts = w.experts;
   o.topk = w.topk;

@@ -38,9 +38,10 @@ Result<std::string> live_on(Buffer& buffer, Rank& rank) {
       "rank {} after {} ms: {}", buffer.rank(), took / 1'000'000, ended.error().message);
 }
 
-Result<Bytes> rank_main(bootstrap::World& world, int ranks_per_node) {
+Result<Bytes> rank_main(bootstrap::World& world, int ranks_per_node, int proxy_threads) {
   Case c;
   c.name = "a rank is killed";
+  c.proxy_threads = proxy_threads;
   const WorldCase w = world_case(c, world.size(), ranks_per_node, 104);
   BufferOptions options = options_of(c, w);
   options.deadline_ns = kDeadline_ns;
@@ -62,7 +63,7 @@ Result<Bytes> rank_main(bootstrap::World& world, int ranks_per_node) {
 
 }  // namespace
 
-Result<std::string> run_loss(int ranks, int ranks_per_node, int gpus) {
+Result<std::string> run_loss(int ranks, int ranks_per_node, int gpus, int proxy_threads) {
   bootstrap::LaunchOptions options;
   options.ranks = ranks;
   options.deadline_ns = 60'000'000'000;
@@ -70,7 +71,7 @@ Result<std::string> run_loss(int ranks, int ranks_per_node, int gpus) {
   auto outcome = bootstrap::launch_local(options, [&](bootstrap::World& world) -> Result<Bytes> {
     ::setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     SHUNT_TRY(check(cudaSetDevice(world.rank() % gpus), "opening the device"));
-    return rank_main(world, ranks_per_node);
+    return rank_main(world, ranks_per_node, proxy_threads);
   });
   if (!outcome) return Unexpected(std::move(outcome).error());
   std::string all;

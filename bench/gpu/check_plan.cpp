@@ -61,9 +61,10 @@ Status replay_rounds(Buffer& buffer, const Case& c, const WorldCase& even, const
 
 }  // namespace
 
-Status run_graph(bootstrap::World& world, int ranks_per_node) {
+Status run_graph(bootstrap::World& world, int ranks_per_node, int proxy_threads) {
   Case c;
   c.name = "replayed from a graph";
+  c.proxy_threads = proxy_threads;
   c.plan_on_device = true;
   c.tokens = {17, 0, 33, 64};
   c.dropped = 0.1;
@@ -75,9 +76,10 @@ Status run_graph(bootstrap::World& world, int ranks_per_node) {
   return world.barrier();
 }
 
-Status run_bad_id(bootstrap::World& world, int ranks_per_node) {
+Status run_bad_id(bootstrap::World& world, int ranks_per_node, int proxy_threads) {
   Case c;
   c.name = "an id out of range";
+  c.proxy_threads = proxy_threads;
   c.plan_on_device = true;
   c.tokens = {40};
   WorldCase w = world_case(c, world.size(), ranks_per_node, 103);

@@ -106,7 +106,7 @@ Result<json> rank_main(bootstrap::World& world, int ranks_per_node, const Option
   out["device"] = properties.name;
   out["multiprocessors"] = properties.multiProcessorCount;
   if (options.check) {
-    auto passed = run_checks(world, ranks_per_node);
+    auto passed = run_checks(world, ranks_per_node, options.wire.proxy_threads);
     if (!passed) return Unexpected(std::move(passed).error());
     out["passed"] = *passed;
     if (world.rank() == 0) {
@@ -171,7 +171,7 @@ Status check_loss(const Options& options, json* report) {
     if (shape->first * shape->second > 1) shapes.push_back(*shape);
   }
   for (const auto& [nodes, ranks] : shapes) {
-    auto said = run_loss(nodes * ranks, ranks, options.gpus);
+    auto said = run_loss(nodes * ranks, ranks, options.gpus, options.wire.proxy_threads);
     if (!said) return Unexpected(std::move(said).error());
     fmt::print(stderr, "{} x {}: a killed rank, noticed by all others\n{}", nodes, ranks, *said);
     (*report)["killed"][fmt::format("{}x{}", nodes, ranks)] = *said;
@@ -260,6 +260,10 @@ int main(int argc, char** argv) {
   app.add_option("--chunk", options.wire.chunk_tokens, "Records in one put");
   app.add_option("--credits", options.wire.credits, "Landing slots per source and direction");
   app.add_option("--qps", options.wire.qps, "Queue pairs per peer");
+  app.add_option("--proxy-threads",
+                 options.wire.proxy_threads,
+                 "Progress threads a rank, there and in the checks")
+      ->check(CLI::PositiveNumber);
   app.add_option("--provider", options.wire.provider, "libfabric provider");
   app.add_option("--staging", options.wire.staging, "Where records lie there: auto, host, device")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Staging>{

@@ -36,27 +36,29 @@ BufferOptions buffer_options(const WireOptions& o, int world, int ranks_per_node
   b.chunk_tokens = o.chunk_tokens;
   b.credits = o.credits;
   b.qps = o.qps;
+  b.proxy_threads = o.proxy_threads;
   b.provider = o.provider;
   const auto row = static_cast<std::size_t>(o.hidden) * 2 + 256;
   b.heap_bytes = static_cast<std::size_t>(o.tokens) * static_cast<std::size_t>(world) * row;
   return b;
 }
 
-/// Puts of one size to every rail peer, and as many from each.
+/// Puts of one size to every rail peer, and as many from each, by one thread.
 class PlainPuts {
  public:
   Status open(bootstrap::World& world, const BufferOptions& options) {
     options_ = options;
-    auto sizes = engine::set_up(world, options, view_);
+    options_.proxy_threads = 1;
+    auto sizes = engine::set_up(world, options_, view_);
     if (!sizes) return Unexpected(std::move(sizes).error());
     const memory::Layout& layout = view_.layout;
     auto memory = memory::cuda::PinnedMemory::create(layout.fabric_end - layout.fabric_begin);
     if (!memory) return Unexpected(std::move(memory).error());
     memory_ = std::move(*memory);
     const fabric::Region region{{memory_.host(), memory_.bytes()}};
-    auto fabric = engine::connect_fabric(world, options, view_, {&region, 1}, {});
-    if (!fabric) return Unexpected(std::move(fabric).error());
-    fabric_ = std::move(*fabric);
+    auto fabrics = engine::connect_fabrics(world, options_, view_, {&region, 1}, {});
+    if (!fabrics) return Unexpected(std::move(fabrics).error());
+    fabric_ = std::move(fabrics->front());
     put_bytes_ = sizes->record.max_chunk_bytes();
     return world.barrier();
   }
@@ -141,13 +143,9 @@ class Wire {
     SHUNT_TRY(plain_.open(world_, buffer_options_));
     samples_.put_bytes = plain_.put_bytes();
     for (int i = 0; i < kWarmUp + o_.rounds; ++i) SHUNT_TRY(round(i >= kWarmUp));
-    const engine::ProxyStats& stats = buffer_->proxy_stats();
     samples_.provider = buffer_->provider();
     samples_.staging = buffer_->staging();
-    samples_.largest_backlog = stats.largest_backlog.get();
-    samples_.mean_age_ns = stats.total_age_ns.get() / std::max<std::uint64_t>(1, stats.aged.get());
-    samples_.largest_age_ns = stats.largest_age_ns.get();
-    samples_.largest_poll_gap_ns = stats.largest_poll_gap_ns.get();
+    take_health();
     samples_.timer_step_ns = buffer_->clock().step_ns();
     samples_.timer_error_ns = buffer_->clock().error_ns();
     SHUNT_TRY(world_.barrier());
@@ -155,6 +153,20 @@ class Wire {
   }
 
  private:
+  void take_health() {
+    const engine::ProxyGroup& threads = buffer_->progress();
+    samples_.proxy_threads = threads.size();
+    const auto worst = [](std::uint64_t& of, std::uint64_t value) { of = std::max(of, value); };
+    for (int t = 0; t < threads.size(); ++t) {
+      const engine::ProxyStats& stats = threads.thread(t).stats();
+      worst(samples_.largest_backlog, stats.largest_backlog.get());
+      worst(samples_.mean_age_ns,
+            stats.total_age_ns.get() / std::max<std::uint64_t>(1, stats.aged.get()));
+      worst(samples_.largest_age_ns, stats.largest_age_ns.get());
+      worst(samples_.largest_poll_gap_ns, stats.largest_poll_gap_ns.get());
+    }
+  }
+
   Status set_up() {
     engine::cuda::Geometry geometry;
     geometry.blocks = o_.blocks;
@@ -199,12 +211,12 @@ class Wire {
     SHUNT_TRY(world_.barrier());
     WireSample sample;
     sample.first_post_ns = std::numeric_limits<std::uint64_t>::max();
-    const std::uint64_t cpu = buffer_->progress_cpu_ns();
+    const std::uint64_t cpu = buffer_->progress().cpu_ns();
     const std::uint64_t begin = now_ns();
     SHUNT_TRY(launch());
     SHUNT_TRY(buffer_->wait(nullptr));
     sample.operation_ns = now_ns() - begin;
-    sample.progress_cpu_ns = buffer_->progress_cpu_ns() - cpu;
+    sample.progress_cpu_ns = buffer_->progress().cpu_ns() - cpu;
     recorder_.drain([&](record::RecordType type, const unsigned char* body) {
       if (type == record::RecordType::kPut) {
         record::Put put;

@@ -25,6 +25,7 @@ struct WireOptions {
   int chunk_tokens = 64;
   int credits = 8;
   int qps = 1;
+  int proxy_threads = 1;
   int rounds = 12;
   std::string provider;
   Staging staging = Staging::kAuto;
@@ -36,17 +37,18 @@ struct WireSample {
   std::uint64_t last_arrival_ns = 0;
   std::uint64_t arrived_bytes = 0;
   std::uint64_t operation_ns = 0;
-  std::uint64_t progress_cpu_ns = 0;  ///< Of the progress thread meanwhile.
+  std::uint64_t progress_cpu_ns = 0;  ///< Of the progress threads meanwhile.
 };
 
 struct WireSamples {
   std::string provider;
   std::string staging;
+  int proxy_threads = 1;  ///< As many as run.
   std::vector<WireSample> dispatch;
   std::vector<WireSample> combine;
   std::vector<WireSample> plain;
   std::uint64_t put_bytes = 0;  ///< Of one plain put: that of a full chunk.
-  // Health of the progress thread over the run.
+  // Health of the progress threads over the run: the worst of them.
   std::uint64_t largest_backlog = 0;
   std::uint64_t mean_age_ns = 0;
   std::uint64_t largest_age_ns = 0;

@@ -49,7 +49,8 @@ struct Series {
   std::vector<double> rates;  ///< GB/s, all ranks together.
   std::vector<double> window_us;
   std::vector<double> operation_us;  ///< Slowest rank.
-  std::vector<double> cpu_share;     ///< Of one core, mean over the ranks' progress threads.
+  std::vector<double>
+      cpu_share;  ///< Of one core, all progress threads of a rank; mean over the ranks.
 };
 
 Series series_of(const std::vector<json>& ranks, const char* what) {
@@ -110,6 +111,7 @@ Result<json> report_wire(int nodes, int ranks_per_node, int gpus, const WireOpti
         if (!samples) return Unexpected(std::move(samples).error());
         return json{{"provider", samples->provider},
                     {"staging", samples->staging},
+                    {"proxy_threads", samples->proxy_threads},
                     {"put_bytes", samples->put_bytes},
                     {"dispatch", to_json(samples->dispatch)},
                     {"combine", to_json(samples->combine)},
@@ -125,13 +127,15 @@ Result<json> report_wire(int nodes, int ranks_per_node, int gpus, const WireOpti
   const json& first = ranks->front();
   fmt::print(
       "wire, {} nodes x {} ranks on one device, provider {}, chunks of {}, {} credits, {} queue "
-      "pairs, {} blocks of which {} send and {} receive\nstaging {}\n",
+      "pairs, {} progress threads a rank (plain puts: 1), {} blocks of which {} send and {} "
+      "receive\nstaging {}\n",
       nodes,
       ranks_per_node,
       first["provider"].get<std::string>(),
       format_size(first["put_bytes"].get<std::uint64_t>()),
       options.credits,
       options.qps,
+      first["proxy_threads"].get<int>(),
       options.blocks,
       options.rdma_blocks,
       options.rdma_blocks,
@@ -156,7 +160,7 @@ Result<json> report_wire(int nodes, int ranks_per_node, int gpus, const WireOpti
     return most;
   };
   fmt::print(
-      "progress threads, worst rank: {} descriptors waited at once, mean age {}, oldest {}, "
+      "progress threads, worst of any rank: {} descriptors waited at once, mean age {}, oldest {}, "
       "longest "
       "gap between polls {}; device timer: steps of {} ns, offset to the host known to {} ns\n",
       worst("largest_backlog"),
@@ -170,6 +174,7 @@ Result<json> report_wire(int nodes, int ranks_per_node, int gpus, const WireOpti
               {"provider", first["provider"]},
               {"staging", first["staging"]},
               {"put_bytes", first["put_bytes"]},
+              {"proxy_threads", first["proxy_threads"]},
               {"rows", rows},
               {"largest_backlog", worst("largest_backlog")},
               {"mean_age_ns", worst("mean_age_ns")},

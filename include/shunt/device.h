@@ -69,7 +69,7 @@ typedef struct shunt_device_options {
   int32_t row_warps;   /**< Warps that share a row, a divisor of warps; 0: chosen. */
   int32_t rdma_blocks; /**< Of the blocks, those that send between nodes, and as many that receive;
                             unused in a world of one node. */
-  int32_t near_cpus;   /**< Boolean: the progress thread stays on CPUs near the device. */
+  int32_t near_cpus;   /**< Boolean: progress threads stay on CPUs near the device. */
   int32_t heap;        /**< shunt_heap_kind; all ranks alike. */
   int32_t staging;     /**< shunt_staging; each rank's own, of interest between nodes. */
   int32_t reserved;    /**< 0 */

@@ -55,7 +55,7 @@ struct DeviceOptions {
       2;  ///< Of the blocks, those that send to other nodes, and as many that receive.
   HeapKind heap = HeapKind::kAllocated;  ///< All ranks alike.
   Staging staging = Staging::kAuto;      ///< Each rank's own. Matters between nodes only.
-  bool near_cpus = true;  ///< The progress thread stays on the CPUs near the device, of those that
+  bool near_cpus = true;  ///< Progress threads stay on the CPUs near the device, of those that
                           ///< the calling thread may use; not where fewer than two are, or the
                           ///< machine does not say. Off: anywhere. Matters between nodes only.
 };
@@ -82,7 +82,7 @@ class DeviceHandle {
   std::unique_ptr<State> state_;
 };
 
-/// Memory, connections and the progress thread of one rank on one device. Created and destroyed by
+/// Memory, connections and progress threads of one rank on one device. Created and destroyed by
 /// all ranks together, a barrier before destruction.
 class DeviceBuffer {
  public:

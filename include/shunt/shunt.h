@@ -82,7 +82,7 @@ typedef struct shunt_buffer_options {
   int32_t qps;
   int32_t rdma_blocks;
   int32_t blocks;
-  int32_t reserved; /**< 0 */
+  int32_t proxy_threads; /**< 0: the default, 1. */
   uint64_t heap_bytes;
   uint64_t deadline_ns;
   uint64_t heartbeat_ns;

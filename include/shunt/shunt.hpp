@@ -87,8 +87,10 @@ struct BufferOptions {
   int chunk_tokens = 64;            ///< Records per put, ≥ 1.
   int credits = 8;                  ///< Landing slots per source and direction, ≥ 1.
   int qps = 1;                      ///< Queue pairs per peer for data, 1 … 256.
-  int rdma_blocks = 1;              ///< Blocks (CPU: threads) that send, and as many that receive.
-  int blocks = 1;                   ///< Blocks that work inside the node.
+  int proxy_threads = 1;  ///< Progress threads of each rank, 1 … 64: they share the other
+                          ///< nodes between them, so no more run than there are.
+  int rdma_blocks = 1;    ///< Blocks (CPU: threads) that send, and as many that receive.
+  int blocks = 1;         ///< Blocks that work inside the node.
   std::size_t heap_bytes = std::size_t{256} << 20;  ///< For allocate(), per rank.
   std::string provider;                             ///< libfabric provider; empty: tcp.
   std::string bind_address;  ///< Of this rank's NIC, where the provider names ranks by address.

@@ -63,6 +63,11 @@ void add_engine_options(CLI::App& verb, BenchOptions& o) {
   verb.add_option("--credits", o.credits, "Landing slots per source and direction")
       ->capture_default_str();
   verb.add_option("--qps", o.qps, "Queue pairs per peer")->capture_default_str();
+  verb.add_option(
+          "--proxy-threads",
+          o.proxy_threads,
+          "Threads of each rank that serve the fabric; each takes a share of the other nodes")
+      ->capture_default_str();
   verb.add_option("--rdma-blocks",
                   o.rdma_blocks,
                   "Threads (blocks of a GPU) that send, and as many that receive")

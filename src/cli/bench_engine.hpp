@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bootstrap/world.hpp"
-#include "engine/proxy.hpp"
+#include "engine/proxy_group.hpp"
 #include "engine/setup.hpp"
 #include "record/lane.hpp"
 #include "routing/routing.hpp"
@@ -30,7 +30,7 @@ struct EngineSetup {
   std::int64_t capacity = 0;  ///< Rows that this rank will receive.
   std::vector<std::byte> input;
   int sms = 0;            ///< Blocks of a launch on a device.
-  bool near_cpus = true;  ///< Of a device's progress thread.
+  bool near_cpus = true;  ///< Of a device's progress threads.
   Staging staging = Staging::kAuto;
 };
 
@@ -61,8 +61,7 @@ class BenchEngine {
   [[nodiscard]] virtual std::string provider() const = 0;
   /// DeviceBuffer::staging(); empty on the CPU.
   [[nodiscard]] virtual std::string staging() const { return {}; }
-  [[nodiscard]] virtual const engine::ProxyStats& proxy_stats() const = 0;
-  [[nodiscard]] virtual std::uint64_t progress_cpu_ns() const = 0;
+  [[nodiscard]] virtual const engine::ProxyGroup& progress() const = 0;
   /// Records that the engine itself had no room for.
   [[nodiscard]] virtual std::uint64_t dropped() const = 0;
   /// All ranks have ended their operations.

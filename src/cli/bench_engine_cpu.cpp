@@ -66,8 +66,7 @@ class CpuEngine final : public BenchEngine {
   Result<const std::byte*> sums() override { return output_.get(); }
 
   std::string provider() const override { return buffer_->provider(); }
-  const engine::ProxyStats& proxy_stats() const override { return buffer_->proxy_stats(); }
-  std::uint64_t progress_cpu_ns() const override { return buffer_->progress_cpu_ns(); }
+  const engine::ProxyGroup& progress() const override { return buffer_->progress(); }
   std::uint64_t dropped() const override { return 0; }
   void close() override { buffer_->close(); }
 

@@ -102,8 +102,7 @@ class CudaEngine final : public BenchEngine {
 
   std::string provider() const override { return buffer_->provider(); }
   std::string staging() const override { return buffer_->staging(); }
-  const engine::ProxyStats& proxy_stats() const override { return buffer_->proxy_stats(); }
-  std::uint64_t progress_cpu_ns() const override { return buffer_->progress_cpu_ns(); }
+  const engine::ProxyGroup& progress() const override { return buffer_->progress(); }
   std::uint64_t dropped() const override {
     return buffer_->spans() != nullptr ? buffer_->spans()->dropped() : 0;
   }

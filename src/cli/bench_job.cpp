@@ -13,6 +13,7 @@
 #include "base/random.hpp"
 #include "base/units.hpp"
 #include "cli/program.hpp"
+#include "engine/setup.hpp"
 #include "fabric/faulty_fabric.hpp"
 #include "traffic/ledger.hpp"
 
@@ -228,6 +229,7 @@ Result<profile::RunInfo> describe_run(const BenchJob& job, const char* launcher)
   c.chunk_tokens = o.chunk;
   c.credits = o.credits;
   c.qps = o.qps;
+  c.proxy_threads = engine::progress_threads(o.proxy_threads, job.shape);
   c.rdma_blocks = o.rdma_blocks;
   c.blocks = o.blocks;
   c.iters = o.iters;

@@ -37,6 +37,7 @@ struct BenchOptions {
   int chunk = 64;
   int credits = 8;
   int qps = 1;
+  int proxy_threads = 1;
   int rdma_blocks = 1;
   int blocks = 1;
   std::string device = "cpu";    ///< Or "cuda".
@@ -68,7 +69,7 @@ struct RankResult {
   std::uint64_t dropped = 0;
   std::string provider;
   std::string staging;
-  profile::ProgressThread progress;
+  std::vector<profile::ProgressThread> progress;
   std::vector<profile::ClockFit> clocks;  ///< Rank 0's only.
   std::uint64_t messages = 0;  ///< Posted in the measured iterations, credits and heartbeats too.
   std::optional<profile::LinkCounter> counter;  ///< First rank of a node, emulated links only.

@@ -91,7 +91,7 @@ Status merge(profile::RunInfo& info, const std::vector<RankResult>& ranks) {
     add_staging(info.config.staging, rank.staging);
     if (info.shape.nodes > 1) {
       if (!info.progress) info.progress.emplace();
-      info.progress->push_back(rank.progress);
+      info.progress->insert(info.progress->end(), rank.progress.begin(), rank.progress.end());
     }
     if (rank.counter) {
       info.counters.push_back(*rank.counter);

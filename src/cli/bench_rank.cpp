@@ -36,6 +36,7 @@ BufferOptions buffer_options(const BenchJob& job, std::int64_t most_rows) {
   b.chunk_tokens = o.chunk;
   b.credits = o.credits;
   b.qps = o.qps;
+  b.proxy_threads = o.proxy_threads;
   b.rdma_blocks = o.rdma_blocks;
   b.blocks = o.blocks;
   b.provider = o.provider;
@@ -133,8 +134,8 @@ class RankBench {
     if (!slow) return Unexpected(std::move(slow).error());
     slow_ = *slow;
     if (!o().faults.empty()) {
-      setup.make_fabric = [this, options = setup.options](int queue_pairs) {
-        return faulty(options, queue_pairs);
+      setup.make_fabric = [this, options = setup.options](int queue_pairs, int thread) {
+        return faulty(options, queue_pairs, thread);
       };
     }
     auto made = o().device == "cuda" ? cuda_engine(std::move(setup)) : cpu_engine(std::move(setup));
@@ -143,10 +144,13 @@ class RankBench {
     return {};
   }
 
-  Result<std::unique_ptr<fabric::Fabric>> faulty(const BufferOptions& options, int queue_pairs) {
+  Result<std::unique_ptr<fabric::Fabric>> faulty(const BufferOptions& options,
+                                                 int queue_pairs,
+                                                 int thread) {
     auto faults = fabric::parse_faults(o().faults);
     if (!faults) return Unexpected(std::move(faults).error());
-    faults->seed += static_cast<std::uint64_t>(world_.rank());
+    // Every fabric its own.
+    faults->seed += static_cast<std::uint64_t>(thread * world_.size() + world_.rank());
     fabric::LibfabricOptions lib;
     lib.provider = options.provider;
     lib.bind_address = options.bind_address;
@@ -201,16 +205,18 @@ class RankBench {
 
   struct Counters {
     std::uint64_t messages = 0;
-    std::uint64_t cpu_ns = 0;                     ///< Of the progress thread.
+    std::vector<std::uint64_t> cpu_ns;            ///< Of each progress thread.
     std::uint64_t time_ns = 0;                    ///< Of this reading.
     std::optional<bootstrap::LinkCounters> link;  ///< First rank of a node, emulated links only.
   };
 
   Result<Counters> read_counters() const {
-    Counters counters{.messages = engine_->proxy_stats().messages(),
-                      .cpu_ns = engine_->progress_cpu_ns(),
-                      .time_ns = now_ns(),
-                      .link = {}};
+    const engine::ProxyGroup& threads = engine_->progress();
+    Counters counters{
+        .messages = threads.messages(), .cpu_ns = {}, .time_ns = now_ns(), .link = {}};
+    for (int t = 0; t < threads.size(); ++t) {
+      counters.cpu_ns.push_back(threads.thread(t).cpu_ns());
+    }
     if (job_.links == nullptr || job_.shape.local_of(world_.rank()) != 0) return counters;
     auto read = job_.links->counters(node());
     if (!read) return Unexpected(std::move(read).error());
@@ -218,20 +224,25 @@ class RankBench {
     return counters;
   }
 
-  [[nodiscard]] profile::ProgressThread progress_thread(const Counters& before,
-                                                        const Counters& after) const {
-    const engine::ProxyStats& stats = engine_->proxy_stats();
-    profile::ProgressThread thread;
-    thread.rank = world_.rank();
-    thread.cpu_ns = after.cpu_ns - before.cpu_ns;
-    thread.elapsed_ns = after.time_ns - before.time_ns;
-    thread.descriptors = stats.descriptors.get();
-    thread.largest_backlog = stats.largest_backlog.get();
-    thread.aged = stats.aged.get();
-    thread.total_age_ns = stats.total_age_ns.get();
-    thread.largest_age_ns = stats.largest_age_ns.get();
-    thread.largest_poll_gap_ns = stats.largest_poll_gap_ns.get();
-    return thread;
+  [[nodiscard]] std::vector<profile::ProgressThread> progress_threads(const Counters& before,
+                                                                      const Counters& after) const {
+    std::vector<profile::ProgressThread> threads;
+    for (int t = 0; t < engine_->progress().size(); ++t) {
+      const engine::ProxyStats& stats = engine_->progress().thread(t).stats();
+      const auto at = static_cast<std::size_t>(t);
+      profile::ProgressThread& thread = threads.emplace_back();
+      thread.rank = world_.rank();
+      thread.thread = t;
+      thread.cpu_ns = after.cpu_ns[at] - before.cpu_ns[at];
+      thread.elapsed_ns = after.time_ns - before.time_ns;
+      thread.descriptors = stats.descriptors.get();
+      thread.largest_backlog = stats.largest_backlog.get();
+      thread.aged = stats.aged.get();
+      thread.total_age_ns = stats.total_age_ns.get();
+      thread.largest_age_ns = stats.largest_age_ns.get();
+      thread.largest_poll_gap_ns = stats.largest_poll_gap_ns.get();
+    }
+    return threads;
   }
 
   Result<RankResult> finish(const Counters& before) {
@@ -239,7 +250,7 @@ class RankBench {
     auto after = read_counters();
     if (!after) return Unexpected(std::move(after).error());
     result_.messages = after->messages - before.messages;
-    result_.progress = progress_thread(before, *after);
+    result_.progress = progress_threads(before, *after);
     if (before.link && after->link) {
       profile::LinkCounter counter;
       counter.from_node = node();
@@ -301,6 +312,7 @@ using nlohmann::json;
 
 json progress_fields(const profile::ProgressThread& p) {
   return {p.rank,
+          p.thread.value_or(0),
           p.cpu_ns,
           p.elapsed_ns,
           p.descriptors,
@@ -321,9 +333,11 @@ std::vector<std::byte> to_bytes(const RankResult& r) {
          {"combine_mismatches", r.correctness.combine_mismatches},
          {"dropped", r.dropped},
          {"messages", r.messages},
-         {"progress", progress_fields(r.progress)},
          {"provider", r.provider},
          {"staging", r.staging}};
+  for (const profile::ProgressThread& thread : r.progress) {
+    j["progress"].push_back(progress_fields(thread));
+  }
   for (const profile::ClockFit& fit : r.clocks) {
     j["clocks"].push_back({fit.rank, fit.offset_ns, fit.drift_ppb, fit.begin_ns, fit.residual_ns});
   }
@@ -350,8 +364,9 @@ Result<RankResult> from_bytes(const std::vector<std::byte>& bytes) {
   r.correctness.combine_mismatches = j["combine_mismatches"];
   r.dropped = j["dropped"];
   r.messages = j["messages"];
-  const json& p = j["progress"];
-  r.progress = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8]};
+  for (const json& p : j["progress"]) {
+    r.progress.push_back({p[0], p[1].get<int>(), p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9]});
+  }
   r.provider = j["provider"];
   r.staging = j["staging"];
   if (j.contains("clocks")) {

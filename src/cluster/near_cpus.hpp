@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the progress thread of a device runs. in: PCI address, sysfs → out: CPUs near it.
+// Where the progress threads of a device run. in: PCI address, sysfs → out: CPUs near it.
 #pragma once
 
 #include <string>

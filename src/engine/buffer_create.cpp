@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Creation of a Buffer on the CPU: memory, fabric and threads brought up in the order in which they
-// depend on each other.
+// Creation of a Buffer on the CPU: memory, fabrics and threads brought up in the order in which
+// they depend on each other.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -16,9 +16,9 @@ namespace shunt::engine {
 struct BufferBuilder {
   bootstrap::World& world;
   BufferState& state;
-  std::unique_ptr<fabric::Fabric> fabric{};
   SlotMemory slots{};  ///< Where those of chunks lie apart from the heap.
   std::vector<fabric::Region> regions{};
+  Fabrics fabrics{};
 
   Status build() {
     const BufferOptions& options = state.options_;
@@ -34,14 +34,14 @@ struct BufferBuilder {
     state.allocator_.reset(view.layout.user, bytes);
     wire_view();
     SHUNT_TRY(place_slots());
-    auto connected = connect_fabric(world, options, view, regions, state.hooks_.make_fabric);
+    auto connected = connect_fabrics(world, options, view, regions, state.hooks_.make_fabric);
     if (!connected) return Unexpected(std::move(connected).error());
-    fabric = std::move(*connected);
-    if (fabric != nullptr) state.provider_ = fabric->provider();
-    start_proxy();
+    fabrics = std::move(*connected);
+    if (view.peers() > 0) state.provider_ = fabrics.front()->provider();
+    make_progress();
     // Nobody sends before everybody can receive.
     SHUNT_TRY(world.barrier());
-    state.proxy_->start();
+    state.progress_->start();
     start_workers();
     SHUNT_LOG_INFO("rank {} of {} node {} heap {} of which landing and staging {}",
                    world.rank(),
@@ -105,36 +105,53 @@ struct BufferBuilder {
     return {};
   }
 
-  void start_proxy() {
+  std::vector<ProxyPart> make_parts() {
     record::Recorder* recorder = state.hooks_.recorder;
-    ProxyOptions o;
-    state.ring_ = std::make_unique<exec::cpu::DescriptorRing>(ring_capacity(state.view_));
+    const auto threads = static_cast<std::uint32_t>(fabrics.size());
+    std::vector<ProxyPart> parts;
+    for (std::uint32_t t = 0; t < threads; ++t) {
+      const exec::PeerShare share{t, threads};
+      state.rings_.push_back(
+          std::make_unique<exec::cpu::DescriptorRing>(ring_capacity(state.view_, share)));
+      parts.push_back({share,
+                       state.rings_.back()->view(),
+                       std::move(fabrics[t]),
+                       recorder != nullptr ? recorder->add_lane() : nullptr});
+    }
+    return parts;
+  }
+
+  void make_progress() {
+    ProgressOptions o;
     o.rank = state.view_;
     if (slots.host != nullptr) {
       o.rank.slots = SlotMemory::shifted(slots.host, o.rank.layout);
       o.slots_on_device = true;
       o.flush_arrivals = slots.flush;
     }
-    o.ring = state.ring_->view();
-    o.fabric = std::move(fabric);
-    o.failure = &state.failure_;
-    o.lane = recorder != nullptr ? recorder->add_lane() : nullptr;
     o.qps = state.options_.qps;
     o.nics = std::max<int>(1, static_cast<int>(state.options_.nics.size()));
     o.heartbeat_ns = state.options_.heartbeat_ns;
     o.cpus = state.hooks_.progress_cpus;
-    state.proxy_ = std::make_unique<Proxy>(std::move(o));
-    Proxy* proxy = state.proxy_.get();
+    AlarmOptions alarm_options;
+    alarm_options.rank = state.view_;
+    alarm_options.failure = &state.failure_;
+    state.progress_ =
+        std::make_unique<ProxyGroup>(std::move(o), std::move(alarm_options), make_parts());
     exec::cpu::CpuContext& context = state.context_;
     context.rank = state.view_;
-    context.ring = state.ring_.get();
-    context.wake_proxy = [proxy] { proxy->wake(); };
-    context.proxy_sleeps = &proxy->sleeps();
+    for (int t = 0; t < state.progress_->size(); ++t) {
+      Proxy& proxy = state.progress_->thread(t);
+      context.progress.push_back({state.rings_[static_cast<std::size_t>(t)].get(),
+                                  &proxy.sleeps(),
+                                  [&proxy] { proxy.wake(); }});
+    }
+    Alarm& alarm = state.progress_->alarm();
     context.failure = &state.failure_;
-    context.on_failure = [proxy, rank = state.view_.rank](Error error) {
-      proxy->fail(std::move(error), ControlCode::kFailed, rank);
+    context.on_failure = [&alarm, rank = state.view_.rank](Error error) {
+      alarm.raise(std::move(error), ControlCode::kFailed, rank);
     };
-    context.on_abort = [proxy](std::uint64_t word) { proxy->absorb_abort(word); };
+    context.on_abort = [&alarm](std::uint64_t word) { alarm.absorb(word); };
     context.deadline_ns = state.options_.deadline_ns;
     context.kernels = &exec::cpu::kernels();
   }
@@ -186,7 +203,7 @@ BufferState::~BufferState() {
 
 void BufferState::close() {
   if (workers_ != nullptr) workers_->stop();
-  if (proxy_ != nullptr) proxy_->stop();
+  if (progress_ != nullptr) progress_->stop();
 }
 
 }  // namespace shunt::engine

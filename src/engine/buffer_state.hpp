@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Buffer's inside: heap, fabric, progress thread, workers, and the sequence of operations.
+// A Buffer's inside: heap, fabrics, progress threads, workers, and the sequence of operations.
 // in: World, options → out: operations that run on the workers and end in their handles.
 #pragma once
 
@@ -18,7 +18,7 @@
 #include "bootstrap/world.hpp"
 #include "combine/args.hpp"
 #include "dispatch/args.hpp"
-#include "engine/proxy.hpp"
+#include "engine/proxy_group.hpp"
 #include "engine/setup.hpp"
 #include "engine/workers.hpp"
 #include "exec/cpu/exec.hpp"
@@ -44,7 +44,7 @@ struct BufferHooks {
   /// Places the slots of chunks outside of the heap; `bytes` of them.
   std::function<Result<SlotMemory>(std::size_t bytes)> place_slots;
   int warps = 1;
-  Cpus progress_cpus;  ///< As ProxyOptions::cpus.
+  Cpus progress_cpus;  ///< As ProgressOptions::cpus.
 };
 
 /// Free ranges of the user part of a heap, first fit.
@@ -127,10 +127,8 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   [[nodiscard]] const std::string& provider() const { return provider_; }
   [[nodiscard]] DType wire_dtype() const { return options_.wire_dtype.value_or(options_.dtype); }
   [[nodiscard]] std::uint64_t operations() const { return next_op_; }
-  [[nodiscard]] const ProxyStats& proxy_stats() const { return proxy_->stats(); }
-  /// CPU time of the progress thread so far.
-  [[nodiscard]] std::uint64_t progress_cpu_ns() const { return proxy_->cpu_ns(); }
-  /// Ends workers and progress thread; idempotent.
+  [[nodiscard]] const ProxyGroup& progress() const { return *progress_; }
+  /// Ends workers and progress threads; idempotent.
   void close();
   /// Memory of a plan that nobody needs any more. Any thread.
   void keep(plan::Plan used) SHUNT_EXCLUDES(spare_mutex_);
@@ -174,7 +172,8 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   Mutex spare_mutex_;
   plan::Plan spare_plan_ SHUNT_GUARDED_BY(spare_mutex_);
 
-  // Order matters: memory outlives the progress thread and the fabric, those outlive the workers.
+  // Order matters: memory outlives the progress threads and their fabrics, those outlive the
+  // workers.
   std::unique_ptr<memory::Heap> heap_;
   HeapAllocator allocator_;
   std::vector<std::byte*> windows_;
@@ -188,8 +187,8 @@ class BufferState : public std::enable_shared_from_this<BufferState> {
   mutable std::vector<exec::RowTarget> targets_;  ///< Scratch of blocks, one third per role.
   exec::FailureBox failure_;
   exec::cpu::CpuContext context_;
-  std::unique_ptr<exec::cpu::DescriptorRing> ring_;
-  std::unique_ptr<Proxy> proxy_;
+  std::vector<std::unique_ptr<exec::cpu::DescriptorRing>> rings_;  // One a progress thread.
+  std::unique_ptr<ProxyGroup> progress_;
   std::unique_ptr<Workers<Operation>> workers_;
 };
 

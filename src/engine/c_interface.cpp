@@ -88,6 +88,8 @@ Result<BufferOptions> to_options(const shunt_buffer_options* options) {
   o.chunk_tokens = from.chunk_tokens;
   o.credits = from.credits;
   o.qps = from.qps;
+  // Older callers have a reserved 0 there.
+  if (from.proxy_threads != 0) o.proxy_threads = from.proxy_threads;
   o.rdma_blocks = from.rdma_blocks;
   o.blocks = from.blocks;
   o.heap_bytes = from.heap_bytes;

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <ctime>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "base/clock.hpp"
 #include "base/futex.hpp"
@@ -34,43 +37,45 @@ std::uint64_t read_clock(clockid_t clock) {
 
 }  // namespace
 
-std::uint64_t ring_capacity(const exec::RankView& rank) {
+std::uint64_t ring_capacity(const exec::RankView& rank, const exec::PeerShare& share) {
+  const std::uint64_t own = share.count(static_cast<std::uint32_t>(rank.peers()));
   std::uint64_t total = 64;
-  for (const std::uint32_t capacity : rank.layout.capacity) {
-    total += 2ULL * capacity * static_cast<std::uint64_t>(rank.peers());
-  }
+  for (const std::uint32_t capacity : rank.layout.capacity) total += 2 * capacity * own;
   return total;
 }
 
-Proxy::Proxy(ProxyOptions options) : options_(std::move(options)), ring_(options_.ring) {
+Proxy::Proxy(const ProgressOptions& options, Alarm& alarm, ProxyPart part)
+    : options_(options), alarm_(alarm), part_(std::move(part)), ring_(part_.ring) {
   const exec::RankView& rank = options_.rank;
-  const auto peers = static_cast<std::size_t>(rank.peers());
+  own_ = part_.share.count(static_cast<std::uint32_t>(rank.peers()));
   std::size_t slots = 0;
   for (int kind = 0; kind < proxy::kKinds; ++kind) {
     const std::uint32_t capacity = rank.layout.capacity[kind];
-    for (std::size_t p = 0; p < peers; ++p) {
+    for (std::uint32_t n = 0; n < own_; ++n) {
       channels_.push_back(
           {fabric::ReceiverChannel(capacity), fabric::SenderChannel(capacity), 0, false});
     }
-    flights_[kind].resize(peers * capacity);
-    if (memory::Layout::holds_chunks(kind)) landed_ns_[kind].resize(peers * capacity);
-    slots += peers * capacity;
+    flights_[kind].resize(std::size_t{own_} * capacity);
+    if (memory::Layout::holds_chunks(kind)) landed_ns_[kind].resize(flights_[kind].size());
+    slots += flights_[kind].size();
   }
   pending_.resize(std::max<std::size_t>(slots, 1));
   dirty_.reserve(channels_.size());
-  for (std::size_t p = 0; p < peers; ++p) {
-    const int node = rank.shape.peer_node(rank.node, static_cast<int>(p));
+  for (std::uint32_t n = 0; n < own_; ++n) {
+    const int node = rank.shape.peer_node(rank.node, static_cast<int>(part_.share.peer(n)));
     my_index_.push_back(static_cast<std::uint32_t>(rank.shape.peer_index(node, rank.node)));
   }
-  heard_ns_.assign(peers, 0);
-  rail_gone_.assign(peers, 0);
-  farewell_.assign(peers, kSilent);
+  heard_ns_.assign(own_, 0);
+  rail_gone_.assign(own_, 0);
+  told_.assign(own_, 0);
+  farewell_.assign(own_, kSilent);
   beat_seen_.assign(static_cast<std::size_t>(rank.shape.ranks_per_node), 0);
   beat_ns_.assign(beat_seen_.size(), 0);
 }
 
 Proxy::~Proxy() {
-  stop();
+  ask_to_stop();
+  join();
 }
 
 void Proxy::start() {
@@ -82,17 +87,19 @@ void Proxy::start() {
   thread_ = std::thread([this] { run(); });
 }
 
-void Proxy::stop() {
-  if (!thread_.joinable()) return;
+void Proxy::ask_to_stop() {
   stop_.store(true, std::memory_order_seq_cst);
   wake();
-  thread_.join();
+}
+
+void Proxy::join() {
+  if (thread_.joinable()) thread_.join();
 }
 
 void Proxy::wake() {
   wake_word_.fetch_add(1, std::memory_order_seq_cst);
-  if (options_.fabric != nullptr) {
-    options_.fabric->wake();
+  if (part_.fabric != nullptr) {
+    part_.fabric->wake();
   } else {
     futex_wake_all(wake_word_);
   }
@@ -108,20 +115,22 @@ std::uint64_t Proxy::cpu_ns() const {
 void Proxy::settle() const {
   if (!options_.cpus.empty()) {
     if (const Status bound = bind_this_thread(options_.cpus); !bound) {
-      SHUNT_LOG_DEBUG(
-          "rank {} progress thread not bound: {}", options_.rank.rank, bound.error().to_string());
+      SHUNT_LOG_DEBUG("rank {} progress thread {} not bound: {}",
+                      options_.rank.rank,
+                      part_.share.thread,
+                      bound.error().to_string());
     }
   }
   // What top and debuggers show; last, so that who sees the name sees a thread in its place.
-  (void)::pthread_setname_np(::pthread_self(), "shunt-progress");
+  const std::string name = fmt::format("shunt-prog-{}", part_.share.thread);
+  (void)::pthread_setname_np(::pthread_self(), name.c_str());
 }
 
 void Proxy::run() {
   settle();
-  std::uint64_t leaving_since = 0;
   for (;;) {
     bool busy = take_descriptors();
-    if (options_.fabric != nullptr) {
+    if (part_.fabric != nullptr) {
       busy |= post_pending();
       busy |= post_credits(!busy);
       busy |= take_events();
@@ -135,12 +144,7 @@ void Proxy::run() {
     heartbeat(now);
     check_peers(now);
     send_abort();
-    if (stop_.load(std::memory_order_acquire)) {
-      if (leaving_since == 0) leaving_since = now;
-      say_goodbye();
-      const bool late = now - leaving_since > 2 * options_.heartbeat_ns;
-      if (options_.failure->failed() || all_gone() || late) break;
-    }
+    if (stop_.load(std::memory_order_acquire) && leave(now)) break;
     if (polled_ns_ != 0) {
       stats_.largest_poll_gap_ns.raise_to(now - polled_ns_);
     }
@@ -167,8 +171,8 @@ void Proxy::rest(std::uint64_t now) {
   }
   if (!work && until > 0) {
     polled_ns_ = 0;
-    if (options_.fabric != nullptr) {
-      options_.fabric->wait(until);
+    if (part_.fabric != nullptr) {
+      part_.fabric->wait(until);
     } else {
       futex_wait(wake_word_, seen, until);
     }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The progress thread of a rank. in: descriptors from the blocks, events from the fabric → out:
-// puts, credits, flags; heartbeats and the verdict on peers that have fallen silent. Owns the
-// fabric.
+// A progress thread of a rank. in: descriptors from the blocks, events from the fabric → out:
+// puts, credits, flags; heartbeats and the verdict on peers that have fallen silent. Serves the
+// rail peers of its share, over a fabric of its own; proxy_group.hpp holds all threads of the rank.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "base/cpus.hpp"
+#include "engine/alarm.hpp"
 #include "exec/descriptor_ring.hpp"
-#include "exec/failure.hpp"
+#include "exec/peer_share.hpp"
 #include "exec/rank_view.hpp"
 #include "fabric/fabric.hpp"
 #include "fabric/signal.hpp"
@@ -25,53 +26,42 @@
 
 namespace shunt::engine {
 
-/// Words of a kControl signal, in its lap.
-enum class ControlCode : std::uint8_t {
-  kGoodbye = 1,   ///< slot = source index: no more operations from here.
-  kPeerLost = 2,  ///< slot = rank that has fallen silent.
-  kFailed = 3,    ///< slot = rank whose operation failed.
-};
-
-/// An abort word: code in the upper half, rank + 1 in the lower.
-[[nodiscard]] constexpr std::uint64_t abort_word(ControlCode code, int rank) {
-  return (static_cast<std::uint64_t>(code) << 32) | static_cast<std::uint32_t>(rank + 1);
-}
-
-struct ProxyOptions {
-  exec::RankView rank;                     ///< As the host reaches it.
-  exec::RingView ring;                     ///< At least ring_capacity(rank) entries.
-  std::unique_ptr<fabric::Fabric> fabric;  ///< Null in a world of one node.
-  exec::FailureBox* failure = nullptr;
-  record::Lane* lane = nullptr;  ///< Null: recording off.
-  int qps = 1;                   ///< For data; queue pair `qps` carries credits and heartbeats.
-  int nics = 1;                  ///< Queue pair q runs on NIC q mod nics, for the records.
+/// What all progress threads of a rank have in common.
+struct ProgressOptions {
+  exec::RankView rank;  ///< As the host reaches it.
+  int qps = 1;          ///< For data; queue pair `qps` carries credits and heartbeats.
+  int nics = 1;         ///< Queue pair q runs on NIC q mod nics, for the records.
   std::uint64_t heartbeat_ns = 1'000'000'000;  ///< Silence after which a peer is lost.
-  Cpus cpus;  ///< The thread stays on these; empty: where its creator may run.
+  Cpus cpus;  ///< The threads stay on these; empty: where their creator may run.
 
-  /// The slots of chunks lie on a device: the thread does not look into them. What an arrival was
+  /// The slots of chunks lie on a device: the threads do not look into them. What an arrival was
   /// is told by RankView::landed then, once it has been read.
   bool slots_on_device = false;
-  /// Called before arrivals of chunks are told to the blocks, once for all that were found at a
-  /// time: makes what the NIC has written visible to the device. Empty: it is.
+  /// Called before arrivals of chunks are told to the blocks, by the thread that has found them,
+  /// once for all that it found at a time: makes what the NIC has written visible to the device.
+  /// Empty: it is.
   std::function<Status()> flush_arrivals;
 
-  // Executors that cannot wake the thread (a GPU) are looked after instead.
-  /// Called in every round by the progress thread: whether operations are in flight. While they
-  /// are, and a little longer, the thread stays awake; then it looks at the ring every kLook_ns.
+  // Executors that cannot wake the threads (a GPU) are looked after instead.
+  /// Called in every round of each thread: whether operations are in flight. While they are, and a
+  /// little longer, the threads stay awake; then they look at their rings every kLook_ns.
   std::function<bool()> in_flight;
-  /// Called before another rank's word on a failure is believed, by any thread: reports what this
-  /// rank has found wrong itself, if it has, through fail(). Its failure may come back to it from
-  /// the others before it has looked, and they do not know the reason.
-  std::function<void()> own_failure;
-  /// Called once, by whoever fails first: ends the executor's waits.
-  std::function<void(std::uint64_t word)> on_abort;
-  /// Added to SlotNote::posted_ns to make it now_ns().
+  /// Added to SlotNote::posted_ns to make it now_ns(). Any thread.
   std::function<std::int64_t()> clock_offset;
 };
 
-/// Entries that the ring of a rank needs: descriptors outstanding never exceed the credits and
-/// landing slots of all channels.
-[[nodiscard]] std::uint64_t ring_capacity(const exec::RankView& rank);
+/// What one thread has of its own.
+struct ProxyPart {
+  exec::PeerShare share;
+  exec::RingView ring;                     ///< At least ring_capacity(rank, share) entries.
+  std::unique_ptr<fabric::Fabric> fabric;  ///< Its peers are the share's, by number; null in a
+                                           ///< world of one node.
+  record::Lane* lane = nullptr;            ///< Null: recording off.
+};
+
+/// Entries that the ring of a thread needs: descriptors outstanding never exceed the credits and
+/// landing slots of all its channels.
+[[nodiscard]] std::uint64_t ring_capacity(const exec::RankView& rank, const exec::PeerShare& share);
 
 /// A count that one thread advances and any may read; orders nothing.
 class Tally {
@@ -86,7 +76,7 @@ class Tally {
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// Counters of the progress thread, for run.json and reports.
+/// Counters of a progress thread, for run.json and reports.
 struct ProxyStats {
   Tally puts;
   Tally credits;
@@ -110,24 +100,22 @@ struct ProxyStats {
 
 class Proxy {
  public:
-  explicit Proxy(ProxyOptions options);
+  /// `options` and `alarm` outlive it.
+  Proxy(const ProgressOptions& options, Alarm& alarm, ProxyPart part);
   ~Proxy();
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
   void start();
-  /// Says goodbye, serves peers until they have said it too (bounded by twice the heartbeat time;
-  /// not at all after a failure), and ends the thread.
-  void stop();
+  /// Has the thread say goodbye, serve its peers until they have said it too (bounded by twice the
+  /// heartbeat time; after a failure by a quarter of it, and half a second), and end.
+  void ask_to_stop();
+  /// Waits for that. Idempotent, like ask_to_stop().
+  void join();
 
   [[nodiscard]] std::atomic<bool>& sleeps() { return sleeps_; }
   /// Any thread.
   void wake();
-
-  /// This rank cannot go on: keeps the first error, tells node peers and rail peers. Any thread.
-  void fail(Error error, ControlCode code, int rank);
-  /// A node peer has set this rank's abort word. Any thread.
-  void absorb_abort(std::uint64_t word);
 
   [[nodiscard]] const ProxyStats& stats() const { return stats_; }
   /// CPU time of the thread so far. By whoever starts and stops it.
@@ -139,6 +127,7 @@ class Proxy {
 
   void run();
   void settle() const;
+  void fail(Error error, ControlCode code, int rank) { alarm_.raise(std::move(error), code, rank); }
   bool take_descriptors();
   void enqueue_put(const exec::Descriptor& descriptor);
   [[nodiscard]] std::int32_t queue_pair(int kind, std::uint64_t sequence) const;
@@ -161,33 +150,42 @@ class Proxy {
   void heartbeat(std::uint64_t now);
   void check_peers(std::uint64_t now);
   void send_abort();
-  void say_goodbye();
+  void say_goodbye(std::size_t number);
+  bool leave(std::uint64_t now);  // True once the thread may end.
   void rest(std::uint64_t now);
-  bool send_immediate(int peer, const fabric::Signal& signal, std::uint64_t context = 0);
-  Channel& channel(int kind, std::uint32_t peer);
-  [[nodiscard]] bool all_gone() const;
+  bool send_immediate(std::size_t number, const fabric::Signal& signal, std::uint64_t context = 0);
+  Channel& channel(int kind, std::uint32_t number);
+  Flight& flight(int kind, std::uint32_t number, std::uint64_t sequence);
+  /// The rank of the share's peer of that number.
+  [[nodiscard]] int rail_rank(std::size_t number) const;
+  /// What a rank does once, whatever its number of threads, is done by this one.
+  [[nodiscard]] bool leads() const { return part_.share.thread == 0; }
 
-  ProxyOptions options_;
+  const ProgressOptions& options_;
+  Alarm& alarm_;
+  ProxyPart part_;
   exec::DescriptorReader ring_;
-  std::vector<Channel> channels_;            // [3][peers]
-  std::vector<Flight> flights_[3];           // [peers][capacity]
-  std::vector<std::uint64_t> landed_ns_[2];  // [peers][capacity], where slots lie on a device.
+  // Rail peers of the share by their numbers in it.
+  std::uint32_t own_ = 0;                    // How many.
+  std::vector<Channel> channels_;            // [3][own]
+  std::vector<Flight> flights_[3];           // [own][capacity]
+  std::vector<std::uint64_t> landed_ns_[2];  // [own][capacity], where slots lie on a device.
   std::vector<fabric::Put> pending_;         // Ring of puts that the fabric has not taken.
   std::uint64_t pending_head_ = 0;
   std::uint64_t pending_tail_ = 0;
   std::vector<std::uint32_t> dirty_;     // Channels with credits to tell.
-  std::vector<std::uint32_t> my_index_;  // [peers]: this rank's index at that peer.
-  std::vector<std::uint64_t> heard_ns_;  // [peers]
-  std::vector<std::uint8_t> rail_gone_;  // [peers]: has said goodbye.
+  std::vector<std::uint32_t> my_index_;  // [own]: this rank's index at that peer.
+  std::vector<std::uint64_t> heard_ns_;  // [own]
+  std::vector<std::uint8_t> rail_gone_;  // [own]: has said goodbye.
+  std::vector<std::uint8_t> told_;       // [own]: of this rank's failure.
   enum Farewell : std::uint8_t { kSilent, kSaying, kSaid };
-  std::vector<Farewell> farewell_;        // [peers]: this rank's goodbye to it.
-  std::vector<std::uint64_t> beat_seen_;  // [ranks_per_node]
+  std::vector<Farewell> farewell_;        // [own]: this rank's goodbye to it.
+  std::vector<std::uint64_t> beat_seen_;  // [ranks_per_node]: by who leads.
   std::vector<std::uint64_t> beat_ns_;
   std::uint64_t next_beat_ns_ = 0;
   std::uint64_t last_check_ns_ = 0;
   bool ring_needed_ = false;
-  bool abort_sent_ = false;
-  bool leaving_ = false;
+  std::uint64_t leaving_since_ = 0;
   int quiet_rounds_ = 0;
   bool in_flight_ = false;
   std::uint64_t busy_until_ns_ = 0;  ///< Looked after: stays awake until then.
@@ -197,7 +195,6 @@ class Proxy {
   std::atomic<bool> sleeps_{false};
   std::atomic<bool> stop_{false};
   std::atomic<std::uint32_t> wake_word_{0};
-  std::atomic<std::uint64_t> abort_{0};  // What send_abort() tells.
   std::thread thread_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of the progress thread share, and nobody else: proxy.cpp (its life and its loop),
+// What the files of a progress thread share, and nobody else: proxy.cpp (its life and its loop),
 // proxy_send.cpp (descriptors → fabric), proxy_receive.cpp (fabric → flags), proxy_peers.cpp (who
 // is alive).
 #pragma once
@@ -27,10 +27,17 @@ struct Proxy::Channel {
   bool dirty = false;
 };
 
-inline Proxy::Channel& Proxy::channel(int kind, std::uint32_t peer) {
-  return channels_[static_cast<std::size_t>(kind) *
-                       static_cast<std::size_t>(options_.rank.peers()) +
-                   peer];
+inline Proxy::Channel& Proxy::channel(int kind, std::uint32_t number) {
+  return channels_[static_cast<std::size_t>(kind) * own_ + number];
+}
+
+inline Proxy::Flight& Proxy::flight(int kind, std::uint32_t number, std::uint64_t sequence) {
+  return flights_[kind][options_.rank.layout.slot(kind, number, sequence)];
+}
+
+inline int Proxy::rail_rank(std::size_t number) const {
+  return options_.rank.rail_rank(
+      static_cast<int>(part_.share.peer(static_cast<std::uint32_t>(number))));
 }
 
 namespace proxy {
@@ -43,7 +50,7 @@ inline constexpr int kKinds = fabric::kChannelKinds;
 /// Unique for the life of a Buffer, so that a duplicated completion names its own put.
 inline constexpr std::uint64_t kDataTag = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kSequenceMask = (std::uint64_t{1} << 44) - 1;
-/// Context of a goodbye: this tag and the peer.
+/// Context of a goodbye: this tag and the peer's number in the share.
 inline constexpr std::uint64_t kGoodbyeTag = std::uint64_t{1} << 62;
 
 constexpr std::uint64_t make_context(int kind, std::uint32_t peer, std::uint64_t sequence) {

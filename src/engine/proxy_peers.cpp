@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "engine/proxy_parts.hpp"
@@ -8,63 +10,35 @@
 namespace shunt::engine {
 
 using exec::cpu::load_acquire;
-using exec::cpu::ring_bell;
 using exec::cpu::store_release;
 using fabric::Signal;
 using fabric::SignalKind;
 
-void Proxy::fail(Error error, ControlCode code, int rank) {
-  if (!options_.failure->report(std::move(error))) return;
-  const std::uint64_t word = abort_word(code, rank);
-  abort_.store(word, std::memory_order_release);
-  for (int l = 0; l < options_.rank.shape.ranks_per_node; ++l) {
-    memory::Control* control = options_.rank.control(l);
-    if (load_acquire(&control->abort) == 0) store_release(&control->abort, word);
-    ring_bell(control);
-  }
-  if (options_.on_abort) options_.on_abort(word);
-  wake();
-}
+namespace {
 
-void Proxy::absorb_abort(std::uint64_t word) {
-  if (options_.own_failure) options_.own_failure();
-  if (options_.failure->failed()) return;
-  const auto code = static_cast<ControlCode>(word >> 32);
-  const int subject = static_cast<int>(word & 0xffff'ffffU) - 1;
-  if (code == ControlCode::kPeerLost) {
-    fail(Error{ErrorCode::kPeerLost,
-               ErrorScope::kFatal,
-               fmt::format("rank {} was lost (found by another rank)", subject),
-               0},
-         code,
-         subject);
-  } else {
-    fail(Error{ErrorCode::kPeerLost,
-               ErrorScope::kFatal,
-               fmt::format("rank {} failed and ended the operation; its own message says why",
-                           subject),
-               0},
-         code,
-         subject);
-  }
-}
+// How long a thread stays at most for peers that have not said goodbye, once its rank has failed.
+constexpr std::uint64_t kMostAfterFailure_ns = 500'000'000;
+
+}  // namespace
 
 void Proxy::heartbeat(std::uint64_t now) {
   if (now < next_beat_ns_) return;
   next_beat_ns_ = now + options_.heartbeat_ns / 10;
-  memory::Control* mine = options_.rank.control(options_.rank.local);
-  store_release(&mine->heartbeat, load_acquire(&mine->heartbeat) + 1);
-  for (int p = 0; p < options_.rank.peers(); ++p) {
-    if (rail_gone_[static_cast<std::size_t>(p)]) continue;
+  if (leads()) {
+    memory::Control* mine = options_.rank.control(options_.rank.local);
+    store_release(&mine->heartbeat, load_acquire(&mine->heartbeat) + 1);
+  }
+  for (std::size_t n = 0; n < own_; ++n) {
+    if (rail_gone_[n]) continue;
     // Refused while the queue is full: then other signals keep this rank alive at the peer.
-    const Signal beat{SignalKind::kHeartbeat, my_index_[static_cast<std::size_t>(p)], 0};
-    if (send_immediate(p, beat)) stats_.heartbeats.add(1);
+    const Signal beat{SignalKind::kHeartbeat, my_index_[n], 0};
+    if (send_immediate(n, beat)) stats_.heartbeats.add(1);
   }
 }
 
 void Proxy::check_peers(std::uint64_t now) {
   const std::uint64_t word = load_acquire(&options_.rank.control(options_.rank.local)->abort);
-  if (word != 0 && !options_.failure->failed()) absorb_abort(word);
+  if (word != 0 && !alarm_.failed()) alarm_.absorb(word);
   const std::uint64_t gap = now - last_check_ns_;
   if (gap < options_.heartbeat_ns / 20) return;
   last_check_ns_ = now;
@@ -82,7 +56,7 @@ void Proxy::check_peers(std::uint64_t now) {
          ControlCode::kPeerLost,
          rank);
   };
-  for (int l = 0; l < options_.rank.shape.ranks_per_node; ++l) {
+  for (int l = 0; leads() && l < options_.rank.shape.ranks_per_node; ++l) {
     const auto i = static_cast<std::size_t>(l);
     const memory::Control* control = options_.rank.control(l);
     const std::uint64_t beat = load_acquire(&control->heartbeat);
@@ -94,46 +68,56 @@ void Proxy::check_peers(std::uint64_t now) {
       lost(options_.rank.shape.rank_of(options_.rank.node, l), now - beat_ns_[i]);
     }
   }
-  for (int p = 0; p < options_.rank.peers(); ++p) {
-    const auto i = static_cast<std::size_t>(p);
-    heard_ns_[i] += pause;
-    if (!rail_gone_[i] && now > heard_ns_[i] + options_.heartbeat_ns) {
-      lost(options_.rank.rail_rank(p), now - heard_ns_[i]);
+  for (std::size_t n = 0; n < own_; ++n) {
+    heard_ns_[n] += pause;
+    if (!rail_gone_[n] && now > heard_ns_[n] + options_.heartbeat_ns) {
+      lost(rail_rank(n), now - heard_ns_[n]);
     }
   }
 }
 
 void Proxy::send_abort() {
-  const std::uint64_t word = abort_.load(std::memory_order_acquire);
-  if (word == 0 || abort_sent_) return;
-  abort_sent_ = true;
+  const std::uint64_t word = alarm_.word();
+  if (word == 0) return;
   const Signal signal{SignalKind::kControl,
                       static_cast<std::uint32_t>((word & 0xffff'ffffU) - 1),
                       static_cast<std::uint8_t>(word >> 32)};
-  for (int p = 0; p < options_.rank.peers(); ++p) {
-    if (!rail_gone_[static_cast<std::size_t>(p)]) (void)send_immediate(p, signal);
+  for (std::size_t n = 0; n < own_; ++n) {
+    if (farewell_[n] != kSilent) continue;
+    if (!rail_gone_[n] && !told_[n]) told_[n] = send_immediate(n, signal);
+    // There will be no more operations: what ends behind this word is no second failure.
+    if (rail_gone_[n] || told_[n]) say_goodbye(n);
   }
 }
 
-void Proxy::say_goodbye() {
-  if (!leaving_) store_release(&options_.rank.control(options_.rank.local)->goodbye, 1);
-  leaving_ = true;
-  for (int p = 0; p < options_.rank.peers(); ++p) {
-    const auto i = static_cast<std::size_t>(p);
-    if (farewell_[i] != kSilent) continue;
-    const Signal signal{
-        SignalKind::kControl, my_index_[i], static_cast<std::uint8_t>(ControlCode::kGoodbye)};
-    if (send_immediate(p, signal, proxy::kGoodbyeTag | i)) farewell_[i] = kSaying;
-  }
+void Proxy::say_goodbye(std::size_t number) {
+  if (farewell_[number] != kSilent) return;
+  const Signal signal{
+      SignalKind::kControl, my_index_[number], static_cast<std::uint8_t>(ControlCode::kGoodbye)};
+  if (send_immediate(number, signal, proxy::kGoodbyeTag | number)) farewell_[number] = kSaying;
 }
 
-bool Proxy::all_gone() const {
-  for (std::size_t p = 0; p < rail_gone_.size(); ++p) {
-    if (!rail_gone_[p] || farewell_[p] == kSilent) return false;
+bool Proxy::leave(std::uint64_t now) {
+  if (leaving_since_ == 0) {
+    leaving_since_ = now;
+    if (leads()) store_release(&options_.rank.control(options_.rank.local)->goodbye, 1);
+  }
+  const bool failed = alarm_.failed();
+  bool done = true;
+  for (std::size_t n = 0; n < own_; ++n) {
+    if (failed) {
+      // send_abort() says the goodbye, behind the reason. Until a peer that still answers has
+      // failed too, ending the fabric would look to it like the cause.
+      done = done && (rail_gone_[n] || now > heard_ns_[n] + options_.heartbeat_ns);
+      continue;
+    }
+    say_goodbye(n);
     // Until the goodbye has completed, ending the fabric could lose it.
-    if (farewell_[p] == kSaying && !options_.failure->failed()) return false;
+    done = done && rail_gone_[n] && farewell_[n] == kSaid;
   }
-  return true;
+  const std::uint64_t most = failed ? std::min(options_.heartbeat_ns / 4, kMostAfterFailure_ns)
+                                    : 2 * options_.heartbeat_ns;
+  return done || now - leaving_since_ > most;
 }
 
 }  // namespace shunt::engine

@@ -32,7 +32,7 @@ record::Phase put_phase(int kind) {
 
 bool Proxy::take_events() {
   std::array<fabric::Event, proxy::kBatch> events;
-  const std::size_t count = options_.fabric->poll(events);
+  const std::size_t count = part_.fabric->poll(events);
   if (!flush_arrivals(std::span(events).first(count))) return true;
   for (std::size_t i = 0; i < count; ++i) {
     switch (events[i].kind) {
@@ -81,15 +81,18 @@ void Proxy::on_arrival(const fabric::Event& event) {
     on_control(signal);
     return;
   }
-  if (source >= peers) {
-    break_off(fmt::format("rank {} got signal {:08x}, which names source {} of {}",
-                          options_.rank.rank,
-                          event.immediate,
-                          source,
-                          peers));
+  if (source >= peers || !part_.share.holds(source)) {
+    break_off(fmt::format(
+        "rank {} got signal {:08x}, which names source {} of {}, on progress thread {} of {}",
+        options_.rank.rank,
+        event.immediate,
+        source,
+        peers,
+        part_.share.thread,
+        part_.share.threads));
     return;
   }
-  heard_ns_[source] = event.time_ns;
+  heard_ns_[part_.share.number(source)] = event.time_ns;
   if (kind < proxy::kKinds) {
     on_data(signal, event);
   } else if (kind < 2 * proxy::kKinds) {
@@ -102,7 +105,8 @@ void Proxy::on_data(const Signal& signal, const fabric::Event& event) {
   const int kind = static_cast<int>(signal.kind);
   const std::uint32_t capacity = rank.layout.capacity[kind];
   const std::uint32_t peer = signal.slot / capacity;
-  const Widened got = channel(kind, peer).receiver.arrive(signal.slot % capacity, signal.lap);
+  const Widened got =
+      channel(kind, part_.share.number(peer)).receiver.arrive(signal.slot % capacity, signal.lap);
   if (got.kind == Widened::Kind::kViolation) {
     break_off(fmt::format("rank {} sent slot {} lap {} of channel {} outside its credits",
                           rank.rail_rank(static_cast<int>(peer)),
@@ -118,7 +122,7 @@ void Proxy::on_data(const Signal& signal, const fabric::Event& event) {
   }
   store_release(flag, got.sequence + 1);
   ring_needed_ = true;
-  if (options_.lane != nullptr) record_arrival(signal, got.sequence, event.time_ns);
+  if (part_.lane != nullptr) record_arrival(signal, got.sequence, event.time_ns);
 }
 
 record::Arrival Proxy::arrival_of(int kind, std::uint32_t peer, std::uint64_t sequence) const {
@@ -135,7 +139,7 @@ void Proxy::record_arrival(const Signal& signal, std::uint64_t sequence, std::ui
   const int kind = static_cast<int>(signal.kind);
   const std::uint32_t peer = signal.slot / rank.layout.capacity[kind];
   if (options_.slots_on_device && memory::Layout::holds_chunks(kind)) {
-    landed_ns_[kind][rank.layout.slot(kind, peer, sequence)] = time_ns;
+    landed_ns_[kind][rank.layout.slot(kind, part_.share.number(peer), sequence)] = time_ns;
     return;
   }
   record::Arrival arrival = arrival_of(kind, peer, sequence);
@@ -152,22 +156,21 @@ void Proxy::record_arrival(const Signal& signal, std::uint64_t sequence, std::ui
     arrival.chunk = header->chunk;
     arrival.bytes = header->bytes;
   }
-  options_.lane->push(arrival);
+  part_.lane->push(arrival);
 }
 
 void Proxy::record_landed(int kind, std::uint32_t peer, std::uint64_t sequence) {
-  if (options_.lane == nullptr || !options_.slots_on_device ||
-      !memory::Layout::holds_chunks(kind)) {
+  if (part_.lane == nullptr || !options_.slots_on_device || !memory::Layout::holds_chunks(kind)) {
     return;
   }
-  const std::size_t slot = options_.rank.layout.slot(kind, peer, sequence);
-  const exec::LandedNote& note = options_.rank.landed[kind][slot];
+  const memory::Layout& layout = options_.rank.layout;
+  const exec::LandedNote& note = options_.rank.landed[kind][layout.slot(kind, peer, sequence)];
   record::Arrival arrival = arrival_of(kind, peer, sequence);
-  arrival.time_ns = landed_ns_[kind][slot];
+  arrival.time_ns = landed_ns_[kind][layout.slot(kind, part_.share.number(peer), sequence)];
   arrival.op = note.op;
   arrival.chunk = note.chunk;
   arrival.bytes = note.bytes;
-  options_.lane->push(arrival);
+  part_.lane->push(arrival);
 }
 
 void Proxy::on_credit(const Signal& signal) {
@@ -175,7 +178,8 @@ void Proxy::on_credit(const Signal& signal) {
   const int kind = static_cast<int>(signal.kind) - fabric::kCreditOffset;
   const std::uint32_t capacity = rank.layout.capacity[kind];
   const std::uint32_t peer = signal.slot / capacity;
-  const Widened got = channel(kind, peer).sender.credit(signal.slot % capacity, signal.lap);
+  const Widened got =
+      channel(kind, part_.share.number(peer)).sender.credit(signal.slot % capacity, signal.lap);
   if (got.kind == Widened::Kind::kViolation) {
     break_off(fmt::format("rank {} returned a credit that it was never given (slot {} lap {})",
                           rank.rail_rank(static_cast<int>(peer)),
@@ -194,10 +198,12 @@ void Proxy::on_credit(const Signal& signal) {
 void Proxy::on_control(const Signal& signal) {
   const auto code = static_cast<ControlCode>(signal.lap);
   if (code == ControlCode::kGoodbye) {
-    if (signal.slot < rail_gone_.size()) rail_gone_[signal.slot] = 1;
+    const bool known = signal.slot < static_cast<std::uint32_t>(options_.rank.peers()) &&
+                       part_.share.holds(signal.slot);
+    if (known) rail_gone_[part_.share.number(signal.slot)] = 1;
     return;
   }
-  absorb_abort(abort_word(code, static_cast<int>(signal.slot)));
+  alarm_.absorb(abort_word(code, static_cast<int>(signal.slot)));
 }
 
 void Proxy::on_completion(const fabric::Event& event) {
@@ -215,20 +221,20 @@ void Proxy::on_completion(const fabric::Event& event) {
     stats_.stale_signals.add(1);
     return;
   }
-  if (options_.lane != nullptr) {
-    const Flight& flight = flights_[kind][slot];
+  if (part_.lane != nullptr) {
+    const Flight& sent = flight(kind, part_.share.number(peer), sequence);
     record::Put put;
-    put.enqueued_ns = flight.enqueued_ns;
-    put.posted_ns = flight.posted_ns;
+    put.enqueued_ns = sent.enqueued_ns;
+    put.posted_ns = sent.posted_ns;
     put.completed_ns = event.time_ns;
-    put.bytes = flight.bytes;
-    put.op = flight.note.op;
-    put.chunk = flight.note.chunk;
+    put.bytes = sent.bytes;
+    put.op = sent.note.op;
+    put.chunk = sent.note.chunk;
     put.peer = rank.rail_rank(static_cast<int>(peer));
     put.qp = static_cast<std::uint16_t>(queue_pair(kind, sequence));
     put.nic = static_cast<std::uint16_t>(put.qp % options_.nics);
     put.phase = put_phase(kind);
-    options_.lane->push(put);
+    part_.lane->push(put);
   }
   store_release(flag, sequence + 1);
   ring_needed_ = true;
@@ -236,15 +242,16 @@ void Proxy::on_completion(const fabric::Event& event) {
 
 void Proxy::on_fabric_failure(const fabric::Event& event) {
   const int peer = event.peer;
-  if (peer >= 0 && rail_gone_[static_cast<std::size_t>(peer)]) return;
-  if (peer >= 0 && leaving_) {
-    // It has left first, with its goodbye still on the way.
+  if (peer >= 0 && (rail_gone_[static_cast<std::size_t>(peer)] || leaving_since_ != 0)) {
+    // It has left, perhaps with its goodbye still on the way; there is nobody to say one to.
     rail_gone_[static_cast<std::size_t>(peer)] = 1;
+    farewell_[static_cast<std::size_t>(peer)] = kSaid;
     return;
   }
-  Error error = options_.fabric->last_error();
-  const int subject = peer >= 0 ? options_.rank.rail_rank(peer) : options_.rank.rank;
+  Error error = part_.fabric->last_error();
+  const int subject = peer >= 0 ? rail_rank(static_cast<std::size_t>(peer)) : options_.rank.rank;
   if (peer >= 0) {
+    heard_ns_[static_cast<std::size_t>(peer)] = 0;  // Nobody to wait for.
     error.message = fmt::format("rank {} (node {}) was lost: {}",
                                 subject,
                                 options_.rank.shape.node_of(subject),

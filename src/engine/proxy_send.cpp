@@ -22,7 +22,7 @@ bool Proxy::take_descriptors() {
       continue;
     }
     const int kind = static_cast<int>(descriptor.channel);
-    Channel& c = channel(kind, descriptor.peer);
+    Channel& c = channel(kind, part_.share.number(descriptor.peer));
     record_landed(kind, descriptor.peer, descriptor.sequence);
     if (!c.receiver.consume(descriptor.sequence)) {
       fail(Error{ErrorCode::kInternal, ErrorScope::kFatal, "a slot was released twice", 0},
@@ -38,7 +38,7 @@ bool Proxy::take_descriptors() {
   if (taken == 0) return false;
   stats_.descriptors.add(static_cast<std::uint64_t>(taken));
   std::uint64_t backlog = static_cast<std::uint64_t>(taken);
-  if (taken == proxy::kBatch) backlog += ring_.ready(options_.ring.size);
+  if (taken == proxy::kBatch) backlog += ring_.ready(part_.ring.size);
   stats_.largest_backlog.raise_to(backlog);
   return true;
 }
@@ -46,8 +46,8 @@ bool Proxy::take_descriptors() {
 void Proxy::enqueue_put(const exec::Descriptor& descriptor) {
   const exec::RankView& rank = options_.rank;
   const int kind = static_cast<int>(descriptor.channel);
-  const std::size_t slot = rank.layout.slot(kind, descriptor.peer, descriptor.sequence);
-  const std::uint32_t index = my_index_[descriptor.peer];
+  const std::uint32_t number = part_.share.number(descriptor.peer);
+  const std::uint32_t index = my_index_[number];
   fabric::Put& put = pending_[pending_tail_++ % pending_.size()];
   put.context = proxy::make_context(kind, descriptor.peer, descriptor.sequence);
   // The exposed region begins where the fabric's part of the layout does.
@@ -57,18 +57,18 @@ void Proxy::enqueue_put(const exec::Descriptor& descriptor) {
   put.bytes = descriptor.bytes;
   put.immediate = fabric::encode(fabric::signal_of(
       descriptor.channel, index, rank.layout.capacity[kind], descriptor.sequence));
-  put.peer = static_cast<std::int32_t>(descriptor.peer);
+  put.peer = static_cast<std::int32_t>(number);
   put.qp = queue_pair(kind, descriptor.sequence);
-  Flight& flight = flights_[kind][slot];
-  flight.bytes = descriptor.bytes;
-  flight.note = rank.notes[kind][slot];
-  if (options_.lane == nullptr) return;
-  flight.enqueued_ns = now_ns();
-  if (flight.note.posted_ns == 0) return;
+  Flight& sent = flight(kind, number, descriptor.sequence);
+  sent.bytes = descriptor.bytes;
+  sent.note = rank.notes[kind][rank.layout.slot(kind, descriptor.peer, descriptor.sequence)];
+  if (part_.lane == nullptr) return;
+  sent.enqueued_ns = now_ns();
+  if (sent.note.posted_ns == 0) return;
   const std::int64_t offset = options_.clock_offset ? options_.clock_offset() : 0;
-  const std::uint64_t posted = flight.note.posted_ns + static_cast<std::uint64_t>(offset);
+  const std::uint64_t posted = sent.note.posted_ns + static_cast<std::uint64_t>(offset);
   // Clocks of two machines: what is left of their difference may make an age negative.
-  const std::uint64_t age = flight.enqueued_ns > posted ? flight.enqueued_ns - posted : 0;
+  const std::uint64_t age = sent.enqueued_ns > posted ? sent.enqueued_ns - posted : 0;
   stats_.aged.add(1);
   stats_.total_age_ns.add(age);
   stats_.largest_age_ns.raise_to(age);
@@ -86,37 +86,35 @@ bool Proxy::post_pending() {
   const std::size_t count =
       std::min<std::size_t>(pending_tail_ - pending_head_, pending_.size() - at);
   const std::span<const fabric::Put> batch(pending_.data() + at, count);
-  const std::uint64_t now = options_.lane != nullptr ? now_ns() : 0;
+  const std::uint64_t now = part_.lane != nullptr ? now_ns() : 0;
   // Before post(): a completion may be polled at once, and must find the time.
   const auto stamp = [&](const fabric::Put& put) {
     const int kind = proxy::kind_of(put.context);
     const std::uint64_t sequence = proxy::sequence_of(put.context);
-    const auto peer = static_cast<std::uint32_t>(put.peer);
-    flights_[kind][options_.rank.layout.slot(kind, peer, sequence)].posted_ns = now;
+    flight(kind, static_cast<std::uint32_t>(put.peer), sequence).posted_ns = now;
   };
-  if (options_.lane != nullptr) std::ranges::for_each(batch, stamp);
-  const std::size_t taken = options_.fabric->post(batch);
+  if (part_.lane != nullptr) std::ranges::for_each(batch, stamp);
+  const std::size_t taken = part_.fabric->post(batch);
   pending_head_ += taken;
   stats_.puts.add(taken);
   return taken > 0;
 }
 
-bool Proxy::send_immediate(int peer, const Signal& signal, std::uint64_t context) {
+bool Proxy::send_immediate(std::size_t number, const Signal& signal, std::uint64_t context) {
   fabric::Put put;
   put.context = context;
   put.immediate = fabric::encode(signal);
-  put.peer = peer;
+  put.peer = static_cast<std::int32_t>(number);
   put.qp = options_.qps;
-  return options_.fabric->post({&put, 1}) == 1;
+  return part_.fabric->post({&put, 1}) == 1;
 }
 
 bool Proxy::post_credits(bool idle) {
   bool sent = false;
   for (std::size_t i = 0; i < dirty_.size();) {
     Channel& c = channels_[dirty_[i]];
-    const auto peers = static_cast<std::uint32_t>(options_.rank.peers());
-    const int kind = static_cast<int>(dirty_[i] / peers);
-    const std::uint32_t peer = dirty_[i] % peers;
+    const int kind = static_cast<int>(dirty_[i] / own_);
+    const std::uint32_t number = dirty_[i] % own_;
     const std::uint64_t released = c.receiver.released();
     const std::uint32_t capacity = c.receiver.capacity();
     // A quarter of the ring, or whatever there is once nothing else needs the thread.
@@ -125,9 +123,8 @@ bool Proxy::post_credits(bool idle) {
       continue;
     }
     const auto credit = static_cast<SignalKind>(kind + fabric::kCreditOffset);
-    if (!rail_gone_[peer] &&
-        !send_immediate(static_cast<int>(peer),
-                        fabric::signal_of(credit, my_index_[peer], capacity, released))) {
+    if (!rail_gone_[number] &&
+        !send_immediate(number, fabric::signal_of(credit, my_index_[number], capacity, released))) {
       ++i;
       continue;
     }

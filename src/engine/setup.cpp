@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/units.hpp"
 #include "dispatch/args.hpp"
 #include "exec/descriptor.hpp"
+#include "exec/peer_share.hpp"
 #include "fabric/signal.hpp"
 
 namespace shunt::engine {
@@ -21,6 +23,7 @@ constexpr std::uint32_t kCountCredits = 4;
 constexpr std::int64_t kProtocolVersion = 1;
 constexpr int kMostQueuePairs = 256;
 constexpr int kMostBlocks = 1024;
+constexpr int kMostProxyThreads = 64;
 
 Status check_options(const BufferOptions& o, const cluster::Shape& shape) {
   const auto at_least_one = [](const char* name, std::int64_t value) -> Status {
@@ -32,6 +35,7 @@ Status check_options(const BufferOptions& o, const cluster::Shape& shape) {
   SHUNT_TRY(at_least_one("chunk_tokens", o.chunk_tokens));
   SHUNT_TRY(at_least_one("credits", o.credits));
   SHUNT_TRY(at_least_one("qps", o.qps));
+  SHUNT_TRY(at_least_one("proxy_threads", o.proxy_threads));
   SHUNT_TRY(at_least_one("rdma_blocks", o.rdma_blocks));
   SHUNT_TRY(at_least_one("blocks", o.blocks));
   if (o.qps > kMostQueuePairs || o.rdma_blocks > kMostBlocks || o.blocks > kMostBlocks) {
@@ -42,6 +46,12 @@ Status check_options(const BufferOptions& o, const cluster::Shape& shape) {
                        kMostQueuePairs,
                        kMostBlocks,
                        kMostBlocks);
+  }
+  if (o.proxy_threads > kMostProxyThreads) {
+    return usage_error(
+        "proxy_threads {} is not allowed; 1 to {}: each takes a core while data moves",
+        o.proxy_threads,
+        kMostProxyThreads);
   }
   if (static_cast<std::size_t>(o.qps) < o.nics.size()) {
     return usage_error("{} nics need as many queue pairs or more; qps is {}", o.nics.size(), o.qps);
@@ -108,6 +118,7 @@ std::vector<std::pair<const char*, std::int64_t>> shared_options(const BufferOpt
           {"chunk_tokens", o.chunk_tokens},
           {"credits", o.credits},
           {"qps", o.qps},
+          {"proxy_threads", o.proxy_threads},
           {"weights", static_cast<std::int64_t>(o.weights)},
           {"heap_bytes", static_cast<std::int64_t>(o.heap_bytes)}};
 }
@@ -177,6 +188,23 @@ Result<std::unique_ptr<fabric::Fabric>> libfabric(const BufferOptions& options,
   return fabric::create_libfabric_on(options.nics, o);
 }
 
+Status open_fabrics(const BufferOptions& options,
+                    const exec::RankView& view,
+                    std::span<const fabric::Region> regions,
+                    const MakeFabric& make,
+                    Fabrics& fabrics) {
+  for (std::uint32_t t = 0; t < fabrics.size(); ++t) {
+    const exec::PeerShare share{t, static_cast<std::uint32_t>(fabrics.size())};
+    const auto peers = static_cast<int>(share.count(static_cast<std::uint32_t>(view.peers())));
+    auto made =
+        make ? make(options.qps + 1, static_cast<int>(t)) : libfabric(options, peers, regions);
+    if (!made) return Unexpected(std::move(made).error());
+    fabrics[t] = std::move(*made);
+    SHUNT_TRY(fabrics[t]->expose_regions(regions));
+  }
+  return {};
+}
+
 }  // namespace
 
 fabric::LibfabricOptions libfabric_options(const BufferOptions& options, int peers) {
@@ -204,45 +232,63 @@ Result<Sizes> set_up(bootstrap::World& world, const BufferOptions& options, exec
   Sizes sizes;
   lay_out(options, sizes, view);
   SHUNT_TRY(check_put_size(options, view.layout));
+  if (const int threads = progress_threads(options.proxy_threads, *shape);
+      threads < options.proxy_threads) {
+    SHUNT_LOG_INFO("rank {} proxy threads {}, not {}: each serves at least one other node, of {}",
+                   view.rank,
+                   threads,
+                   options.proxy_threads,
+                   view.peers());
+  }
   return sizes;
 }
 
-Result<std::unique_ptr<fabric::Fabric>> connect_fabric(bootstrap::World& world,
-                                                       const BufferOptions& options,
-                                                       const exec::RankView& view,
-                                                       std::span<const fabric::Region> regions,
-                                                       const MakeFabric& make) {
-  std::unique_ptr<fabric::Fabric> fabric;
-  if (view.peers() == 0) return fabric;
-  auto made = make ? make(options.qps + 1) : libfabric(options, view.peers(), regions);
-  std::vector<std::byte> address;
-  if (made) {
-    fabric = std::move(*made);
-    const Status exposed = fabric->expose_regions(regions);
-    auto own =
-        exposed ? fabric->address() : Result<std::vector<std::byte>>(Unexpected(exposed.error()));
-    if (own) {
-      address = std::move(*own);
-    } else {
-      made = Unexpected(std::move(own).error());
-    }
+int progress_threads(int wanted, const cluster::Shape& shape) {
+  return std::clamp(wanted, 1, std::max(1, shape.nodes - 1));
+}
+
+Result<Fabrics> connect_fabrics(bootstrap::World& world,
+                                const BufferOptions& options,
+                                const exec::RankView& view,
+                                std::span<const fabric::Region> regions,
+                                const MakeFabric& make) {
+  const auto threads =
+      static_cast<std::uint32_t>(progress_threads(options.proxy_threads, view.shape));
+  Fabrics fabrics(threads);
+  if (view.peers() == 0) return fabrics;
+  const Status opened = open_fabrics(options, view, regions, make, fabrics);
+  // By thread and rank. A rank that failed still takes part, with empty addresses, so that nobody
+  // waits for it.
+  std::vector<std::vector<std::vector<std::byte>>> addresses;
+  Status exchanged = opened;
+  for (const auto& fabric : fabrics) {
+    auto own = exchanged ? fabric->address() : std::vector<std::byte>();
+    if (!own) exchanged = Unexpected(std::move(own).error());
+    auto all = world.all_gather(own ? *own : std::vector<std::byte>());
+    if (!all) return Unexpected(std::move(all).error());
+    addresses.push_back(std::move(*all));
   }
-  // A rank that failed still takes part, with an empty address, so that nobody waits for it.
-  auto all = world.all_gather(address);
-  if (!made) return Unexpected(std::move(made).error());
-  if (!all) return Unexpected(std::move(all).error());
-  std::vector<std::vector<std::byte>> peers;
-  for (int p = 0; p < view.peers(); ++p) {
-    peers.push_back(std::move((*all)[static_cast<std::size_t>(view.rail_rank(p))]));
-    if (peers.back().empty()) {
-      return fail(ErrorCode::kPeerLost,
-                  ErrorScope::kFatal,
-                  "rank {} has no fabric; its own message says why",
-                  view.rail_rank(p));
+  if (!exchanged) return Unexpected(std::move(exchanged).error());
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    const exec::PeerShare share{t, threads};
+    std::vector<std::vector<std::byte>> peers;
+    for (std::uint32_t n = 0; n < share.count(static_cast<std::uint32_t>(view.peers())); ++n) {
+      const auto peer = static_cast<int>(share.peer(n));
+      const int node = view.shape.peer_node(view.node, peer);
+      // The thread of theirs that serves this rank.
+      const std::uint32_t theirs = exec::PeerShare::thread_of(
+          static_cast<std::uint32_t>(view.shape.peer_index(node, view.node)), threads);
+      peers.push_back(addresses[theirs][static_cast<std::size_t>(view.rail_rank(peer))]);
+      if (peers.back().empty()) {
+        return fail(ErrorCode::kPeerLost,
+                    ErrorScope::kFatal,
+                    "rank {} has no fabric; its own message says why",
+                    view.rail_rank(peer));
+      }
     }
+    SHUNT_TRY(fabrics[t]->connect(peers));
   }
-  SHUNT_TRY(fabric->connect(peers));
-  return fabric;
+  return fabrics;
 }
 
 std::uint64_t parameters_hash(const BufferOptions& o) {

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the creation of a Buffer is on every executor. in: World, options → out: options checked and
-// compared, sizes and offsets, the fabric connected.
+// compared, sizes and offsets, the fabrics connected.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "bootstrap/world.hpp"
 #include "exec/rank_view.hpp"
@@ -34,9 +35,9 @@ struct Sizes {
 /// Memory for the slots of chunks apart from the rest, as on a device (Layout, from slots_begin).
 struct SlotMemory {
   std::byte* blocks = nullptr;    ///< As blocks reach it. All three point to its first byte.
-  std::byte* host = nullptr;      ///< As the progress thread would, which does not.
+  std::byte* host = nullptr;      ///< As progress threads would, which do not.
   fabric::Region region;          ///< As the fabric reaches it.
-  std::function<Status()> flush;  ///< As ProxyOptions::flush_arrivals.
+  std::function<Status()> flush;  ///< As ProgressOptions::flush_arrivals.
 
   /// What a view adds offsets of the layout to, for memory whose first byte is `base`.
   [[nodiscard]] static std::byte* shifted(std::byte* base, const memory::Layout& layout) {
@@ -46,19 +47,25 @@ struct SlotMemory {
   }
 };
 
-using MakeFabric = std::function<Result<std::unique_ptr<fabric::Fabric>>(int queue_pairs)>;
+/// Progress threads of each rank of such a world: as many as wanted, but none without a rail peer;
+/// one in a world of one node.
+[[nodiscard]] int progress_threads(int wanted, const cluster::Shape& shape);
 
-/// Opens the fabric (libfabric, if `make` is empty), exposes the fabric's part of the layout (in
-/// the layout's order: one region, or cut at slots_begin), and connects the rails. Null in a world
-/// of one node. Collective: a rank that fails takes part.
-[[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> connect_fabric(
-    bootstrap::World& world,
-    const BufferOptions& options,
-    const exec::RankView& view,
-    std::span<const fabric::Region> regions,
-    const MakeFabric& make);
+using MakeFabric =
+    std::function<Result<std::unique_ptr<fabric::Fabric>>(int queue_pairs, int thread)>;
+using Fabrics = std::vector<std::unique_ptr<fabric::Fabric>>;
 
-/// How connect_fabric() opens libfabric, for a rank with `peers` peers on its rail.
+/// Opens a fabric for each progress thread (libfabric, if `make` is empty), exposes the fabric's
+/// part of the layout on each (in the layout's order: one region, or cut at slots_begin), and
+/// connects it with the peers of the thread's share (PeerShare). Null in a world of one node.
+/// Collective: a rank that fails takes part.
+[[nodiscard]] Result<Fabrics> connect_fabrics(bootstrap::World& world,
+                                              const BufferOptions& options,
+                                              const exec::RankView& view,
+                                              std::span<const fabric::Region> regions,
+                                              const MakeFabric& make);
+
+/// How connect_fabrics() opens libfabric for a progress thread with so many peers.
 [[nodiscard]] fabric::LibfabricOptions libfabric_options(const BufferOptions& options, int peers);
 
 /// What all ranks of an operation must share, as a number.

@@ -1,27 +1,23 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ring of descriptors as both sides see it. Many lanes push, on a CPU or on a GPU; the progress
-// thread alone pops. An entry is complete once both halves show the lap of its index.
+// A ring of descriptors as its reader sees it, one a progress thread. Many lanes push, on a CPU or
+// on a GPU; the thread alone pops. An entry is complete once both halves show the lap of its index.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <type_traits>
 
 #include "exec/descriptor.hpp"
 
 namespace shunt::exec {
 
-/// Plain pointers, so that it can be a kernel argument. Entries, zeroed at first, and head lie in
-/// memory of the host; the tail wherever the pushers are.
+/// What both sides share, zeroed at first; where the pushers stand is their own affair.
 struct RingView {
   PackedDescriptor* entries = nullptr;  ///< [size]
   std::uint64_t size = 0;               ///< A power of two.
-  std::uint64_t* tail = nullptr;        ///< Next index to push; the pushers' own.
   std::uint64_t* head = nullptr;        ///< Next index to pop; stored by the reader, release.
 };
-static_assert(std::is_trivially_copyable_v<RingView>);
 
 /// Entries of a ring that must hold `least` descriptors.
 [[nodiscard]] constexpr std::uint64_t ring_size(std::uint64_t least) {

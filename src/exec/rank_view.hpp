@@ -54,11 +54,11 @@ struct RankView {
   memory::Layout layout;
   std::byte* heap = nullptr;
   std::byte* const* windows = nullptr;  ///< [ranks_per_node], own heap included.
-  /// Base of what the fabric and the progress thread touch (Layout, from fabric_begin): the heap
+  /// Base of what the fabric and progress threads touch (Layout, from fabric_begin): the heap
   /// itself, or memory of the host where the heap lies on a device.
   std::byte* fabric = nullptr;
   /// The same for the slots of chunks (from Layout::slots_begin), which may lie apart, in memory
-  /// of the device. The progress thread does not look into them then.
+  /// of the device. Progress threads do not look into them then.
   std::byte* slots = nullptr;
   std::uint64_t* words = nullptr;   ///< [Word::kCount], a line each.
   std::uint64_t* sent[3] = {};      ///< [peers]: next sequence to send, per channel kind.

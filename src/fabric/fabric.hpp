@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one-sided engine between nodes. in: registered heap, addresses of the rail peers → out: puts
-// whose arrival raises one 32-bit immediate at the target, and events. Called from one thread per
-// rank (its progress thread) only, except wake(). Batch calls: no virtual call per message.
+// whose arrival raises one 32-bit immediate at the target, and events. Called from one thread
+// (a progress thread of the rank) only, except wake(). Batch calls: no virtual call per message.
 #pragma once
 
 #include <cstddef>

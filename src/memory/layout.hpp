@@ -29,7 +29,7 @@ struct ChannelSizes {
 /// First line of a heap. Written by its owner unless said otherwise.
 struct alignas(64) Control {
   std::uint64_t abort = 0;      ///< Error code + 1; written by the owner and by node peers.
-  std::uint64_t heartbeat = 0;  ///< Grows while the owner's progress thread lives.
+  std::uint64_t heartbeat = 0;  ///< Grows while the owner's first progress thread lives.
   std::uint64_t goodbye = 0;    ///< 1 once the owner has left for good.
   std::uint32_t bell = 0;       ///< Grows with every flag written here; a futex.
   std::uint32_t sleepers = 0;   ///< Owner's threads asleep on `bell`.
@@ -104,13 +104,13 @@ class Layout {
   std::size_t counts = 0;     ///< CountEntry[2][world], stride count_stride.
   std::size_t count_stride = 0;
 
-  /// From here to fabric_end: what the fabric and the progress thread touch. An executor whose heap
+  /// From here to fabric_end: what the fabric and progress threads touch. An executor whose heap
   /// lies on a device keeps this part elsewhere: up to slots_begin in memory of the host always,
   /// the rest, which only its blocks and the fabric look into, there or on the device.
   std::size_t fabric_begin = 0;
-  std::size_t arrived[3] = {};    ///< u64[peers][capacity]: sequence + 1; by the progress thread.
-  std::size_t completed[3] = {};  ///< u64[peers][capacity]: sequence + 1; by the progress thread.
-  std::size_t credit[3] = {};     ///< u64[peers]: cumulative credit; by the progress thread.
+  std::size_t arrived[3] = {};    ///< u64[peers][capacity]: sequence + 1; by the peer's progress thread.
+  std::size_t completed[3] = {};  ///< u64[peers][capacity]: sequence + 1; by the peer's progress thread.
+  std::size_t credit[3] = {};     ///< u64[peers]: cumulative credit; by the peer's progress thread.
   std::size_t landing[3] = {};    ///< slots[peers][capacity]: by puts of the rail peers.
   std::size_t staging[3] = {};    ///< slots[peers][capacity]: by this rank's blocks.
   std::size_t slots_begin = 0;    ///< Those of chunks, behind all else; of counts: before it.

@@ -30,6 +30,8 @@ struct RunConfig {
   int chunk_tokens = 0;
   int credits = 0;  ///< Chunk slots per (source, kind).
   int qps = 0;
+  /// Of a rank, as many as ran; absent: one.
+  std::optional<int> proxy_threads;
   int rdma_blocks = 0;
   int blocks = 0;
   int iters = 0;
@@ -86,10 +88,11 @@ struct LinkCounter {
   std::optional<std::uint64_t> resent_segments;  ///< By TCP of the node, in the same time.
 };
 
-/// The thread that serves the fabric for one rank: whether it keeps up. Times in ns; the largest
+/// A thread that serves the fabric for a rank: whether it keeps up. Times in ns; the largest
 /// values are those of the whole run, warm-up included.
 struct ProgressThread {
   int rank = 0;
+  std::optional<int> thread;     ///< Serves rail peers p with p mod threads = thread; absent: 0.
   std::uint64_t cpu_ns = 0;      ///< Of the thread, over the measured iterations …
   std::uint64_t elapsed_ns = 0;  ///< … which took so long, barriers between them included.
   std::uint64_t descriptors = 0;
@@ -123,8 +126,9 @@ struct RunInfo {
   std::vector<Operation> operations;
   std::vector<ClockFit> clocks;
   std::vector<LinkCounter> counters;
-  std::vector<std::uint64_t> dropped_records;           ///< By rank.
-  std::optional<std::vector<ProgressThread>> progress;  ///< By rank; worlds of several nodes.
+  std::vector<std::uint64_t> dropped_records;  ///< By rank.
+  /// By rank, then by thread; worlds of several nodes.
+  std::optional<std::vector<ProgressThread>> progress;
   Correctness correctness;
 };
 

@@ -37,6 +37,7 @@ void fields(Io& io, RunConfig* /*tag*/, T& config) {
   io("chunk_tokens", config.chunk_tokens);
   io("credits", config.credits);
   io("qps", config.qps);
+  io("proxy_threads", config.proxy_threads);
   io("rdma_blocks", config.rdma_blocks);
   io("blocks", config.blocks);
   io("iters", config.iters);
@@ -102,6 +103,7 @@ void fields(Io& io, LinkCounter* /*tag*/, T& counter) {
 template <typename Io, typename T>
 void fields(Io& io, ProgressThread* /*tag*/, T& thread) {
   io("rank", thread.rank);
+  io("thread", thread.thread);
   io("cpu_ns", thread.cpu_ns);
   io("elapsed_ns", thread.elapsed_ns);
   io("descriptors", thread.descriptors);

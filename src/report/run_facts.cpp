@@ -144,6 +144,7 @@ std::vector<Fact> config_of(const profile::RunInfo& run) {
   number("chunk_tokens", "chunk", config.chunk_tokens);
   number("credits", "credits", config.credits);
   number("qps", "qps", config.qps);
+  if (config.proxy_threads) number("proxy_threads", "proxy threads", *config.proxy_threads);
   number("rdma_blocks", "rdma blocks", config.rdma_blocks);
   number("blocks", "blocks", config.blocks);
   number("iters", "iters", config.iters);

@@ -222,6 +222,7 @@ Table counter_table(const Measures& measures) {
 Table progress_table(const std::vector<profile::ProgressThread>& threads) {
   Table table{.id = "progress", .title = "progress threads"};
   table.columns = {{"rank", "rank", Unit::kCount},
+                   {"thread", "thread", Unit::kCount},
                    {"cpu_share", "of a core", Unit::kShare},
                    {"descriptors", "descriptors", Unit::kCount},
                    {"largest_backlog", "most waiting", Unit::kCount},
@@ -234,6 +235,7 @@ Table progress_table(const std::vector<profile::ProgressThread>& threads) {
     };
     const bool aged = thread.aged > 0;
     table.rows.push_back({count(static_cast<std::uint64_t>(thread.rank)),
+                          count(static_cast<std::uint64_t>(thread.thread.value_or(0))),
                           ratio(thread.cpu_ns, thread.elapsed_ns),
                           count(thread.descriptors),
                           count(thread.largest_backlog),

@@ -125,6 +125,10 @@ static void run(struct rank* self) {
   CHECK(shunt_buffer_create(world, &options, &buffer) == SHUNT_INVALID_ARGUMENT);
   CHECK(buffer == NULL && strstr(shunt_last_error(), "dtype 7") != NULL);
   options.dtype = SHUNT_F32;
+  options.proxy_threads = -1;
+  CHECK(shunt_buffer_create(world, &options, &buffer) == SHUNT_INVALID_ARGUMENT);
+  CHECK(buffer == NULL && strstr(shunt_last_error(), "proxy_threads -1") != NULL);
+  options.proxy_threads = 0; /* What older callers have there: the default. */
   options.struct_size = 0;
   CHECK(shunt_buffer_create(world, &options, &buffer) == SHUNT_INVALID_ARGUMENT);
   options.struct_size = sizeof(options);

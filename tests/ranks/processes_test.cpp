@@ -40,6 +40,7 @@ constexpr std::uint64_t kCalm_ns = 30'000'000'000;
 struct Shape {
   const char* name;
   int nodes, ranks_per_node;
+  int proxy_threads = 1;
   friend std::ostream& operator<<(std::ostream& out, const Shape& shape) {
     return out << shape.name;
   }
@@ -65,8 +66,9 @@ WorldCase make_case(const Shape& shape, std::int64_t tokens, std::uint64_t seed)
   return c;
 }
 
-BufferOptions make_options(const WorldCase& c) {
+BufferOptions make_options(const Shape& shape, const WorldCase& c) {
   BufferOptions o = testing::options_of(c);
+  o.proxy_threads = shape.proxy_threads;
   o.heap_bytes = std::size_t{2} << 20;
   o.chunk_tokens = 5;
   o.credits = 3;
@@ -101,13 +103,15 @@ INSTANTIATE_TEST_SUITE_P(Shapes,
                          ::testing::Values(Shape{"1x4", 1, 4},
                                            Shape{"2x2", 2, 2},
                                            Shape{"2x1", 2, 1},
-                                           Shape{"4x2", 4, 2}),
+                                           Shape{"4x2", 4, 2},
+                                           Shape{"3x3by2threads", 3, 3, 2},
+                                           Shape{"4x2by3threads", 4, 2, 3}),
                          [](const auto& tested) { return tested.param.name; });
 
 TEST_P(Processes, EveryElementIsRightForManyRounds) {
   const WorldCase c = make_case(GetParam(), 23, 5);
-  const auto outcome = launch(c.world, [&c](World& world) -> Result<std::string> {
-    auto state = BufferState::create(world, make_options(c));
+  const auto outcome = launch(c.world, [&](World& world) -> Result<std::string> {
+    auto state = BufferState::create(world, make_options(GetParam(), c));
     if (!state) return Unexpected(state.error());
     for (int i = 0; i < 60; ++i) {
       RankRun run(**state, c, i % 2 == 0);
@@ -126,9 +130,9 @@ TEST_P(Processes, EveryElementIsRightForManyRounds) {
 
 TEST_P(Processes, BuffersComeAndGo) {
   const WorldCase c = make_case(GetParam(), 4, 6);
-  const auto outcome = launch(c.world, [&c](World& world) -> Result<std::string> {
+  const auto outcome = launch(c.world, [&](World& world) -> Result<std::string> {
     for (int i = 0; i < 4; ++i) {
-      auto state = BufferState::create(world, make_options(c));
+      auto state = BufferState::create(world, make_options(GetParam(), c));
       if (!state) return Unexpected(state.error());
       RankRun run(**state, c, false);
       SHUNT_TRY(run.round(i));
@@ -167,8 +171,8 @@ TEST_P(Processes, SlotsThatTheHostMustNotTouchAreCarried) {
 
 TEST_P(Processes, TwoBuffersSideBySideWithSeveralBlocks) {
   const WorldCase c = make_case(GetParam(), 17, 9);
-  const auto outcome = launch(c.world, [&c](World& world) -> Result<std::string> {
-    BufferOptions options = make_options(c);
+  const auto outcome = launch(c.world, [&](World& world) -> Result<std::string> {
+    BufferOptions options = make_options(GetParam(), c);
     auto one = BufferState::create(world, options);
     if (!one) return Unexpected(one.error());
     options.rdma_blocks = 2;
@@ -198,29 +202,35 @@ TEST_P(Processes, TwoBuffersSideBySideWithSeveralBlocks) {
 // Loopback keeps the order of puts; networks with adaptive routing do not.
 TEST_P(Processes, DisorderOnTheWireChangesNothing) {
   const WorldCase c = make_case(GetParam(), 19, 10);
-  const auto outcome = launch(c.world, [&c](World& world) -> Result<std::string> {
-    BufferOptions options = make_options(c);
+  const auto outcome = launch(c.world, [&](World& world) -> Result<std::string> {
+    BufferOptions options = make_options(GetParam(), c);
     options.chunk_tokens = 3;
     engine::BufferHooks hooks;
-    hooks.make_fabric = [&](int queue_pairs) -> Result<std::unique_ptr<fabric::Fabric>> {
+    hooks.make_fabric = [&](int queue_pairs,
+                            int thread) -> Result<std::unique_ptr<fabric::Fabric>> {
       auto inner = fabric::create_libfabric({.qps = queue_pairs});
       if (!inner) return Unexpected(inner.error());
-      auto faulty = fabric::FaultyFabric::create(std::move(*inner),
-                                                 {.seed = 40U + static_cast<unsigned>(world.rank()),
-                                                  .hold_puts = 5,
-                                                  .hold_arrivals = 7,
-                                                  .hold_completions = 4,
-                                                  .duplicate_arrival = 0.3,
-                                                  .duplicate_completion = 0.3,
-                                                  .refuse_post = 0.2,
-                                                  .storm_posts = 2});
+      auto faulty = fabric::FaultyFabric::create(
+          std::move(*inner),
+          {.seed = 40U + static_cast<unsigned>(world.rank() + thread * world.size()),
+           .hold_puts = 5,
+           .hold_arrivals = 7,
+           .hold_completions = 4,
+           .duplicate_arrival = 0.3,
+           .duplicate_completion = 0.3,
+           .refuse_post = 0.2,
+           .storm_posts = 2});
       if (!faulty) return Unexpected(faulty.error());
       return std::unique_ptr<fabric::Fabric>(std::move(*faulty));
     };
     auto state = BufferState::create(world, options, hooks);
     if (!state) return Unexpected(state.error());
     for (int i = 0; i < 12; ++i) SHUNT_TRY(RankRun(**state, c, false).round(i));
-    const bool stale = (*state)->proxy_stats().stale_signals.get() > 0;
+    bool stale = false;
+    const engine::ProxyGroup& threads = (*state)->progress();
+    for (int t = 0; t < threads.size(); ++t) {
+      stale = stale || threads.thread(t).stats().stale_signals.get() > 0;
+    }
     (*state)->close();
     return std::string(stale ? "duplicates were seen" : "");
   });
@@ -278,7 +288,7 @@ Result<std::string> run_until_lost(World& world,
                                    const WorldCase& c,
                                    const Loss& loss,
                                    bool in_time = true) {
-  BufferOptions options = make_options(c);
+  BufferOptions options = make_options(loss.shape, c);
   options.heartbeat_ns = kHeartbeat_ns;
   engine::BufferHooks hooks;
   hooks.before_operation = [&](int role, int, std::uint64_t op) {
@@ -316,11 +326,14 @@ Result<std::string> run_until_lost(World& world,
 const Loss kKills[] = {{"killed_in_a_node", {"1x4", 1, 4}, 2, SIGKILL},
                        {"killed_on_a_rail", {"2x1", 2, 1}, 1, SIGKILL},
                        {"killed_in_2x2", {"2x2", 2, 2}, 3, SIGKILL},
-                       {"killed_in_3x2", {"3x2", 3, 2}, 3, SIGKILL}};
+                       {"killed_in_3x2", {"3x2", 3, 2}, 3, SIGKILL},
+                       {"killed_in_3x2_by_2_threads", {"3x2", 3, 2, 2}, 3, SIGKILL},
+                       {"killed_in_4x2_by_3_threads", {"4x2", 4, 2, 3}, 0, SIGKILL}};
 const Loss kStops[] = {{"stopped_in_a_node", {"1x4", 1, 4}, 1, SIGSTOP},
                        {"stopped_on_a_rail", {"2x1", 2, 1}, 0, SIGSTOP},
                        {"stopped_in_2x2", {"2x2", 2, 2}, 0, SIGSTOP},
-                       {"stopped_in_3x2", {"3x2", 3, 2}, 4, SIGSTOP}};
+                       {"stopped_in_3x2", {"3x2", 3, 2}, 4, SIGSTOP},
+                       {"stopped_in_3x2_by_2_threads", {"3x2", 3, 2, 2}, 4, SIGSTOP}};
 const auto kName = [](const auto& tested) { return tested.param.name; };
 
 class Lost : public ::testing::TestWithParam<Loss> {};
@@ -379,7 +392,7 @@ TEST_P(Lost, ClosingDoesNotWaitForIt) {
   const WorldCase c = make_case(loss.shape, 9, 8);
   const SharedPage shared;
   const auto outcome = launch(c.world, [&](World& world) -> Result<std::string> {
-    BufferOptions options = make_options(c);
+    BufferOptions options = make_options(loss.shape, c);
     options.heartbeat_ns = kHeartbeat_ns;
     auto state = BufferState::create(world, options);
     if (!state) return Unexpected(state.error());

@@ -11,6 +11,7 @@
 
 #include "base/cpus.hpp"
 #include "engine/buffer_state.hpp"
+#include "support/mock_world.hpp"
 
 namespace shunt {
 namespace {
@@ -23,11 +24,11 @@ std::string after(const std::filesystem::path& path, const std::string& begin) {
   return "";
 }
 
-/// The CPUs of this process's progress threads, one entry a thread.
-std::vector<std::string> cpus_of_progress_threads() {
+/// The CPUs of this process's progress threads of that number, one entry a thread.
+std::vector<std::string> cpus_of_progress_threads(int number = 0) {
   std::vector<std::string> cpus;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    if (after(task.path() / "comm", "shunt-") != "progress") continue;
+    if (after(task.path() / "comm", "shunt-prog-") != std::to_string(number)) continue;
     cpus.push_back(after(task.path() / "status", "Cpus_allowed_list:"));
   }
   return cpus;
@@ -57,6 +58,24 @@ TEST(ProgressThread, StaysOnTheCpusThatItIsGiven) {
 
 TEST(ProgressThread, RunsWhereItsCreatorMayOtherwise) {
   EXPECT_THAT(run({}), ::testing::ElementsAre(format_cpus(*allowed_cpus())));
+}
+
+TEST(ProgressThread, AllOfARankStayThere) {
+  const Cpus last = {allowed_cpus()->back()};
+  const testing::WorldCase c{.world = 3, .experts = 3, .ids = {{}, {}, {}}};
+  testing::Rules rules;
+  rules.tune = [](BufferOptions& o) { o.proxy_threads = 2; };
+  rules.hook = [&](int, engine::BufferHooks& hooks) { hooks.progress_cpus = last; };
+  const Status status = testing::run_world(
+      c, rules, [&](engine::BufferState& state, bootstrap::World& world) -> Status {
+        for (int number = 0; state.rank() == 0 && number < 2; ++number) {
+          std::vector<std::string> found;
+          while (found.size() < 3) found = cpus_of_progress_threads(number);
+          EXPECT_THAT(found, ::testing::Each(format_cpus(last)));
+        }
+        return world.barrier();
+      });
+  EXPECT_TRUE(status) << status.error().to_string();
 }
 
 TEST(ProgressThread, RunsOnWhereTheCpusAreNotThere) {

@@ -53,19 +53,22 @@ Status run_world(const WorldCase& c, const Rules& setup, Body&& body) {
   setup.tune(options);
   fabric::MockOptions mock;
   mock.qps = options.qps + 1;
+  const int threads = std::max(1, options.proxy_threads);
   mock.landing = setup.landing;
   std::vector<std::unique_ptr<fabric::MockNetwork>> rails;
   for (int l = 0; l < c.ranks_per_node; ++l) {
-    rails.push_back(std::make_unique<fabric::MockNetwork>(nodes, mock));
+    rails.push_back(std::make_unique<fabric::MockNetwork>(nodes * threads, mock));
   }
   return bootstrap::run_threads(c.world, kDeadline_ns, [&](bootstrap::World& world) -> Status {
     engine::BufferHooks hooks;
     const int rank = world.rank();
-    hooks.make_fabric = [&](int) -> Result<std::unique_ptr<fabric::Fabric>> {
-      auto made = rails[rank % c.ranks_per_node]->create(rank / c.ranks_per_node);
+    hooks.make_fabric = [&](int, int thread) -> Result<std::unique_ptr<fabric::Fabric>> {
+      // Every progress thread is a rank of its rail's network.
+      auto made =
+          rails[rank % c.ranks_per_node]->create(rank / c.ranks_per_node * threads + thread);
       if (!made || !setup.faulty) return made;
       fabric::FaultOptions faults = setup.faults;
-      faults.seed += static_cast<std::uint64_t>(rank);
+      faults.seed += static_cast<std::uint64_t>(rank * threads + thread);
       auto faulty = fabric::FaultyFabric::create(std::move(*made), faults);
       if (!faulty) return Unexpected(faulty.error());
       return std::unique_ptr<fabric::Fabric>(std::move(*faulty));

@@ -125,13 +125,14 @@ Status Buffer::combine(Handle& handle, const CombineBuffers& buffers, cudaStream
 void Buffer::announce(cudaStream_t stream) {
   if (context_.ended == nullptr) return;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  // A captured launch runs later, any number of times: the progress thread finds those by itself.
+  // A captured launch runs later, any number of times: the progress threads find those by
+  // themselves.
   if (cudaStreamIsCapturing(stream, &capture) == cudaSuccess &&
       capture != cudaStreamCaptureStatusNone) {
     return;
   }
   launched_.fetch_add(1, std::memory_order_seq_cst);
-  if (proxy_->sleeps().load(std::memory_order_seq_cst)) proxy_->wake();
+  progress_->wake_sleepers();
 }
 
 Status Buffer::wait(cudaStream_t stream) {
@@ -157,9 +158,9 @@ void Buffer::report_own_failure() const {
   const std::uint64_t kind =
       std::atomic_ref<std::uint64_t>(failure_->kind).load(std::memory_order_acquire);
   if (kind == FailureRecord::kNone) return;
-  proxy_->fail(describe_device_failure(static_cast<FailureRecord::Kind>(kind)),
-               ControlCode::kFailed,
-               rank());
+  progress_->alarm().raise(describe_device_failure(static_cast<FailureRecord::Kind>(kind)),
+                           ControlCode::kFailed,
+                           rank());
 }
 
 void Buffer::absorb_device_failure() const {
@@ -167,7 +168,7 @@ void Buffer::absorb_device_failure() const {
   report_own_failure();
   const std::uint64_t by =
       std::atomic_ref<std::uint64_t>(failure_->aborted_by).load(std::memory_order_acquire);
-  if (by != 0) proxy_->absorb_abort(by);
+  if (by != 0) progress_->alarm().absorb(by);
 }
 
 Error Buffer::describe_device_failure(FailureRecord::Kind kind) const {

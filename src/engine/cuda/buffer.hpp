@@ -3,8 +3,8 @@
 //
 // A Buffer on CUDA devices. in: World, options → out: dispatch and combine as one launch each on
 // the caller's stream. Between nodes, records go through pinned host memory, or memory of the
-// device where the fabric reaches it (staging.hpp): blocks fill it and post descriptors, the
-// progress thread puts them on the fabric.
+// device where the fabric reaches it (staging.hpp): blocks fill it and post descriptors,
+// progress threads put them on the fabric.
 //
 // A plan is made once for a routing, on the host and copied to the device, and then serves any
 // number of operations; or it is made on the device from ids that lie there, without the host. All
@@ -133,11 +133,8 @@ class Buffer {
   [[nodiscard]] const SpanDrain* spans() const { return spans_.get(); }
   /// REQUIRES: recording is on.
   [[nodiscard]] const DeviceClock& clock() const { return spans_->clock(); }
-  /// CPU time of the progress thread so far.
-  [[nodiscard]] std::uint64_t progress_cpu_ns() const { return proxy_->cpu_ns(); }
-  /// REQUIRES: close().
-  [[nodiscard]] const ProxyStats& proxy_stats() const { return proxy_->stats(); }
-  /// Ends the progress thread; no operation after it. Idempotent. Requires what destruction does.
+  [[nodiscard]] const ProxyGroup& progress() const { return *progress_; }
+  /// Ends the progress threads; no operation after it. Idempotent. Requires what destruction does.
   void close();
 
  private:
@@ -154,11 +151,15 @@ class Buffer {
   /// What the fabric is to reach. REQUIRES: the host's part.
   [[nodiscard]] Result<std::vector<fabric::Region>> regions() const;
   [[nodiscard]] Status take_heaps(bootstrap::World& world);
-  [[nodiscard]] Status start_proxy(bootstrap::World& world);
-  /// Where the progress thread runs; empty: anywhere.
+  [[nodiscard]] Status start_progress(bootstrap::World& world);
+  [[nodiscard]] std::vector<ProxyPart> make_parts(Fabrics fabrics) const;
+  /// `device`: of the slots of chunks.
+  [[nodiscard]] ProgressOptions progress_options(int device) const;
+  [[nodiscard]] AlarmOptions alarm_options();
+  /// Where the progress threads run; empty: anywhere.
   [[nodiscard]] Cpus progress_cpus() const;
   [[nodiscard]] Status start_recording();
-  /// Before a launch: the progress thread has to be awake.
+  /// Before a launch: the progress threads have to be awake.
   void announce(cudaStream_t stream);
   /// What the device has reported becomes this rank's failure.
   void report_own_failure() const;
@@ -185,12 +186,13 @@ class Buffer {
   StagingChoice choice_;
   std::string staging_;
   exec::cuda::Context context_;
-  exec::RankView host_view_;  ///< The same rank as its progress thread reaches it.
-  exec::RingView host_ring_;
+  exec::RankView host_view_;  ///< The same rank as its progress threads reach it.
+  exec::PackedDescriptor* ring_entries_ = nullptr;  ///< Context::rings, as the host reaches them.
+  exec::cuda::HeadWord* ring_heads_ = nullptr;
   std::int32_t* send_scratch_ = nullptr;
   std::int32_t* receive_scratch_ = nullptr;
 
-  // Order matters: memory outlives the progress thread and the fabric.
+  // Order matters: memory outlives the progress threads and their fabrics.
   std::unique_ptr<memory::Heap> heap_;
   std::unique_ptr<memory::Heap> controls_;  ///< Control lines of the node, in memory of the host.
   std::vector<std::byte*> control_windows_;
@@ -206,7 +208,7 @@ class Buffer {
   cudaEvent_t waited_ = nullptr;            ///< Of worlds of several nodes.
   std::atomic<std::uint64_t> launched_{0};  ///< Operations, replays of captured graphs left out.
   mutable exec::FailureBox failures_;
-  std::unique_ptr<Proxy> proxy_;
+  std::unique_ptr<ProxyGroup> progress_;
 };
 
 }  // namespace shunt::engine::cuda

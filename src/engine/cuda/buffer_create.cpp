@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Creation of a Buffer on a device: options, memory of the device and of the host, fabric, progress
-// thread, in the order in which they depend on each other.
+// Creation of a Buffer on a device: options, memory of the device and of the host, fabrics,
+// progress threads, in the order in which they depend on each other.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -85,15 +85,15 @@ struct Buffer::HostPart {
   std::size_t entries = 0;
   std::size_t notes = 0;
   std::size_t landed = 0;
-  std::size_t ring_head = 0;
+  std::size_t heads = 0;
   std::size_t abort = 0;
   std::size_t ended = 0;
   std::size_t failure = 0;
   std::size_t bytes = 0;
-  std::uint64_t ring_entries = 0;
+  std::uint64_t ring_size = 0;  ///< Entries of each ring.
 
   /// `apart`: the slots of chunks lie elsewhere.
-  HostPart(const exec::RankView& view, bool apart) {
+  HostPart(const exec::RankView& view, std::uint32_t threads, bool apart) {
     const auto take = [this](std::size_t size) {
       const std::size_t at = bytes;
       bytes = memory::align_up(bytes + size, 256);
@@ -101,15 +101,16 @@ struct Buffer::HostPart {
     };
     fabric =
         take((apart ? view.layout.slots_begin : view.layout.fabric_end) - view.layout.fabric_begin);
-    ring_entries = exec::ring_size(ring_capacity(view));
-    entries = take(ring_entries * sizeof(exec::PackedDescriptor));
+    // Thread 0 has as many peers as any.
+    ring_size = exec::ring_size(ring_capacity(view, {0, threads}));
+    entries = take(threads * ring_size * sizeof(exec::PackedDescriptor));
+    heads = take(threads * sizeof(exec::cuda::HeadWord));
     std::size_t slots = 0;
     for (const std::uint32_t capacity : view.layout.capacity) {
       slots += static_cast<std::size_t>(view.peers()) * capacity;
     }
     notes = take(slots * sizeof(exec::SlotNote));
     if (apart) landed = take(slots * sizeof(exec::LandedNote));
-    ring_head = take(sizeof(std::uint64_t));
     abort = take(sizeof(std::uint64_t));
     ended = take(sizeof(std::uint64_t));
     failure = take(sizeof(FailureRecord));
@@ -158,6 +159,8 @@ Status Buffer::build(bootstrap::World& world) {
     SHUNT_TRY(check_device());
     context_.rdma_blocks = view.peers() > 0 ? geometry_.rdma_blocks : 0;
     context_.deadline_ns = options_.deadline_ns;
+    context_.rings.threads =
+        static_cast<std::uint32_t>(progress_threads(options_.proxy_threads, view.shape));
     context_.abort = abort_word(ControlCode::kFailed, view.rank);
     SHUNT_TRY(take_device_words());
     SHUNT_TRY(place_slots());
@@ -167,7 +170,7 @@ Status Buffer::build(bootstrap::World& world) {
   SHUNT_TRY(take_heaps(world));
   SHUNT_TRY(bootstrap::agree(world, start_recording(), "creating the rings of spans"));
   SHUNT_TRY(fit(world));
-  return start_proxy(world);
+  return start_progress(world);
 }
 
 Status Buffer::take_device_words() {
@@ -179,8 +182,7 @@ Status Buffer::take_device_words() {
       blob.take<std::byte>(static_cast<std::size_t>(exec::Word::kCount) * memory::kLine);
   const std::size_t claimed = blob.take<std::uint64_t>(1);
   const std::size_t exchanges = blob.take<std::uint64_t>(1);
-  const std::size_t tail = blob.take<std::uint64_t>(1);
-  const std::size_t head = blob.take<std::uint64_t>(1);
+  const std::size_t pushers = blob.take<exec::cuda::PushWords>(context_.rings.threads);
   const std::size_t windows = blob.take<std::byte*>(locals);
   const std::size_t sequences = blob.take<std::uint64_t>(6 * peers);
   const auto scratch = static_cast<std::size_t>(context_.rdma_blocks) * peers;
@@ -197,8 +199,7 @@ Status Buffer::take_device_words() {
   }
   context_.claimed = pointer<std::uint64_t>(words_, claimed);
   context_.exchanges = pointer<std::uint64_t>(words_, exchanges);
-  context_.ring.tail = pointer<std::uint64_t>(words_, tail);
-  context_.ring_head = pointer<std::uint64_t>(words_, head);
+  context_.rings.pushers = pointer<exec::cuda::PushWords>(words_, pushers);
   send_scratch_ = pointer<std::int32_t>(words_, send);
   receive_scratch_ = pointer<std::int32_t>(words_, receive);
   return {};
@@ -206,7 +207,7 @@ Status Buffer::take_device_words() {
 
 Status Buffer::take_host_part() {
   exec::RankView& view = context_.rank;
-  const HostPart part(view, choice_.device);
+  const HostPart part(view, context_.rings.threads, choice_.device);
   auto memory = PinnedMemory::create(part.bytes);
   if (!memory) return Unexpected(std::move(memory).error());
   pinned_ = std::move(*memory);
@@ -219,13 +220,11 @@ Status Buffer::take_host_part() {
     view.slots = SlotMemory::shifted(slots_.data(), view.layout);
     host_view_.slots = nullptr;
   }
-  context_.ring.entries = reinterpret_cast<exec::PackedDescriptor*>(device + part.entries);
-  context_.ring.size = part.ring_entries;
-  context_.ring.head = reinterpret_cast<std::uint64_t*>(device + part.ring_head);
-  host_ring_ = {reinterpret_cast<exec::PackedDescriptor*>(host + part.entries),
-                part.ring_entries,
-                nullptr,
-                reinterpret_cast<std::uint64_t*>(host + part.ring_head)};
+  context_.rings.entries = reinterpret_cast<exec::PackedDescriptor*>(device + part.entries);
+  context_.rings.heads = reinterpret_cast<exec::cuda::HeadWord*>(device + part.heads);
+  context_.rings.size = static_cast<std::uint32_t>(part.ring_size);
+  ring_entries_ = reinterpret_cast<exec::PackedDescriptor*>(host + part.entries);
+  ring_heads_ = reinterpret_cast<exec::cuda::HeadWord*>(host + part.heads);
   context_.host_abort = reinterpret_cast<std::uint64_t*>(device + part.abort);
   host_abort_ = reinterpret_cast<std::uint64_t*>(host + part.abort);
   if (view.peers() > 0) context_.ended = reinterpret_cast<std::uint64_t*>(device + part.ended);
@@ -279,7 +278,7 @@ Status Buffer::start_recording() {
 }
 
 Cpus Buffer::progress_cpus() const {
-  // Inside one node the thread sleeps but for heartbeats: where it does so is all the same.
+  // Inside one node a thread sleeps but for heartbeats: where it does so is all the same.
   if (!hooks_.near_cpus || host_view_.peers() == 0) return {};
   const auto find = [&]() -> Result<Cpus> {
     char bus[32] = {};
@@ -290,41 +289,39 @@ Cpus Buffer::progress_cpus() const {
   };
   auto cpus = find();
   if (!cpus) {
-    SHUNT_LOG_DEBUG("rank {} progress thread not bound: {}", rank(), cpus.error().to_string());
+    SHUNT_LOG_DEBUG("rank {} progress threads not bound: {}", rank(), cpus.error().to_string());
     return {};
   }
-  SHUNT_LOG_INFO("rank {} progress thread on CPUs {}, near its device", rank(), format_cpus(*cpus));
+  SHUNT_LOG_INFO(
+      "rank {} progress threads on CPUs {}, near its device", rank(), format_cpus(*cpus));
   return std::move(*cpus);
 }
 
-Status Buffer::start_proxy(bootstrap::World& world) {
-  const exec::RankView& view = host_view_;
-  const auto exposed = regions();
-  SHUNT_TRY(bootstrap::agree(world, exposed ? Status() : Unexpected(exposed.error()), "exposing"));
-  auto fabric = connect_fabric(world, options_, view, *exposed, hooks_.make_fabric);
-  if (!fabric) return Unexpected(std::move(fabric).error());
-  if (*fabric != nullptr) provider_ = (*fabric)->provider();
-  ProxyOptions o;
-  o.rank = view;
-  o.ring = host_ring_;
-  o.fabric = std::move(*fabric);
-  o.failure = &failures_;
-  o.lane = hooks_.recorder != nullptr ? hooks_.recorder->add_lane() : nullptr;
+std::vector<ProxyPart> Buffer::make_parts(Fabrics fabrics) const {
+  const exec::cuda::Rings& rings = context_.rings;
+  std::vector<ProxyPart> parts;
+  for (std::uint32_t t = 0; t < rings.threads; ++t) {
+    const std::size_t begin = static_cast<std::size_t>(t) * rings.size;
+    parts.push_back({{t, rings.threads},
+                     {ring_entries_ + begin, rings.size, &ring_heads_[t].index},
+                     std::move(fabrics[t]),
+                     hooks_.recorder != nullptr ? hooks_.recorder->add_lane() : nullptr});
+  }
+  return parts;
+}
+
+ProgressOptions Buffer::progress_options(int device) const {
+  ProgressOptions o;
+  o.rank = host_view_;
   o.qps = options_.qps;
   o.nics = std::max<int>(1, static_cast<int>(options_.nics.size()));
   o.heartbeat_ns = options_.heartbeat_ns;
   o.cpus = progress_cpus();
   o.slots_on_device = choice_.device;
   if (choice_.flush) {
-    o.flush_arrivals = [device = exposed->back().device] {
-      return memory::cuda::flush_writes(device);
-    };
+    o.flush_arrivals = [device] { return memory::cuda::flush_writes(device); };
   }
-  o.on_abort = [this](std::uint64_t word) {
-    std::atomic_ref<std::uint64_t>(*host_abort_).store(word, std::memory_order_release);
-  };
-  o.own_failure = [this] { report_own_failure(); };
-  if (view.peers() > 0) {
+  if (host_view_.peers() > 0) {
     o.in_flight = [this] {
       absorb_device_failure();
       return !failures_.failed() &&
@@ -333,10 +330,32 @@ Status Buffer::start_proxy(bootstrap::World& world) {
     };
   }
   if (spans_ != nullptr) o.clock_offset = [this] { return spans_->clock().offset(); };
-  proxy_ = std::make_unique<Proxy>(std::move(o));
+  return o;
+}
+
+AlarmOptions Buffer::alarm_options() {
+  AlarmOptions o;
+  o.rank = host_view_;
+  o.failure = &failures_;
+  o.on_abort = [this](std::uint64_t word) {
+    std::atomic_ref<std::uint64_t>(*host_abort_).store(word, std::memory_order_release);
+  };
+  o.own_failure = [this] { report_own_failure(); };
+  return o;
+}
+
+Status Buffer::start_progress(bootstrap::World& world) {
+  const exec::RankView& view = host_view_;
+  const auto exposed = regions();
+  SHUNT_TRY(bootstrap::agree(world, exposed ? Status() : Unexpected(exposed.error()), "exposing"));
+  auto fabrics = connect_fabrics(world, options_, view, *exposed, hooks_.make_fabric);
+  if (!fabrics) return Unexpected(std::move(fabrics).error());
+  if (view.peers() > 0) provider_ = fabrics->front()->provider();
+  progress_ = std::make_unique<ProxyGroup>(
+      progress_options(exposed->back().device), alarm_options(), make_parts(std::move(*fabrics)));
   // Nobody sends before everybody can receive.
   SHUNT_TRY(world.barrier());
-  proxy_->start();
+  progress_->start();
   SHUNT_LOG_INFO("rank {} of {} node {} device heap {}",
                  rank(),
                  shape().world,
@@ -380,7 +399,7 @@ Status Buffer::fit(bootstrap::World& world) {
 }
 
 void Buffer::close() {
-  if (proxy_ != nullptr) proxy_->stop();
+  if (progress_ != nullptr) progress_->stop();
 }
 
 Buffer::~Buffer() {

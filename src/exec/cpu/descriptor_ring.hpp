@@ -18,7 +18,7 @@ class DescriptorRing {
   explicit DescriptorRing(std::uint64_t capacity)
       : size_(ring_size(capacity)), entries_(new PackedDescriptor[size_]) {}
 
-  [[nodiscard]] RingView view() { return {entries_.get(), size_, &tail_, &head_}; }
+  [[nodiscard]] RingView view() { return {entries_.get(), size_, &head_}; }
 
   /// Any thread. False while the ring is full; nothing is pushed then.
   [[nodiscard]] bool try_push(const Descriptor& descriptor) {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "exec/peer_share.hpp"
+
 namespace shunt::exec::cpu {
 namespace {
 
@@ -58,11 +60,13 @@ void CpuExec::Waiting::end() {
 
 void CpuExec::post(const Descriptor& descriptor) {
   __builtin_ia32_sfence();
-  while (!context_.ring->try_push(descriptor)) {
+  const auto threads = static_cast<std::uint32_t>(context_.progress.size());
+  const ProgressPort& port = context_.progress[PeerShare::thread_of(descriptor.peer, threads)];
+  while (!port.ring->try_push(descriptor)) {
     if (aborted()) return;
     ::sched_yield();
   }
-  if (context_.proxy_sleeps->load(std::memory_order_seq_cst)) context_.wake_proxy();
+  if (port.sleeps->load(std::memory_order_seq_cst)) port.wake();
 }
 
 void CpuExec::fail_mismatch(int source,

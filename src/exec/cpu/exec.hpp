@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "exec/cpu/descriptor_ring.hpp"
@@ -23,13 +24,17 @@
 
 namespace shunt::exec::cpu {
 
+/// A progress thread as blocks reach it.
+struct ProgressPort {
+  DescriptorRing* ring = nullptr;
+  std::atomic<bool>* sleeps = nullptr;
+  std::function<void()> wake;  ///< Called only when `sleeps` is set.
+};
+
 /// What all blocks of one rank share. Set up before any block runs; outlives them.
 struct CpuContext {
   RankView rank;
-  DescriptorRing* ring = nullptr;
-  /// Wakes the progress thread; called only when `proxy_sleeps` is set.
-  std::function<void()> wake_proxy;
-  std::atomic<bool>* proxy_sleeps = nullptr;
+  std::vector<ProgressPort> progress;  ///< Peers are dealt out by PeerShare::thread_of.
   FailureBox* failure = nullptr;
   std::function<void(Error)> on_failure;        ///< Called once per failed wait, from the block.
   std::function<void(std::uint64_t)> on_abort;  ///< The own heap's abort word is set.
@@ -174,7 +179,7 @@ class CpuExec {
            amount;
   }
 
-  /// Hands a descriptor to the progress thread; staging stores of the block come before it.
+  /// Hands a descriptor to its peer's progress thread; staging stores of the block come before it.
   void post(const Descriptor& descriptor);
 
   /// Spans. begin_ns from stamp(); does nothing while recording is off.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "exec/descriptor_ring.hpp"
+#include "exec/peer_share.hpp"
 #include "exec/rank_view.hpp"
 #include "exec/wait.hpp"
 #include "record/record.hpp"
@@ -46,13 +47,32 @@ struct SpanRings {
   std::uint32_t capacity = 0;
 };
 
+/// Where the lanes that push into a ring stand; in memory of the device.
+struct alignas(memory::kLine) PushWords {
+  std::uint64_t tail = 0;  ///< Next index to push.
+  std::uint64_t head_seen =
+      0;  ///< A head of the reader's, which spares reads of the host's memory.
+};
+/// A head in mapped host memory, on a line of its own: progress threads do not share one.
+struct alignas(memory::kLine) HeadWord {
+  std::uint64_t index = 0;
+};
+
+/// The rings of all progress threads: arrays, so that a lane computes which is its peer's and loads
+/// no table.
+struct Rings {
+  PackedDescriptor* entries = nullptr;  ///< [threads][size], mapped host memory.
+  HeadWord* heads = nullptr;            ///< [threads], mapped host memory.
+  PushWords* pushers = nullptr;         ///< [threads], device memory.
+  std::uint32_t size = 0;               ///< Of each: a power of two.
+  std::uint32_t threads = 1;
+};
+
 struct Context {
   RankView rank;
   int rdma_blocks = 0;  ///< First blocks of a launch: so many send, as many receive; none in a
                         ///< world of one node.
-  RingView ring;        ///< Entries and head in mapped host memory, tail on the device.
-  std::uint64_t* ring_head =
-      nullptr;  ///< Device word: a head seen, which spares reads of the host's.
+  Rings rings;
   const std::uint64_t* host_abort = nullptr;  ///< Mapped word: not 0 once the host has given up.
   std::uint64_t* ended = nullptr;  ///< Mapped word: op + 1 of the latest operation that has ended
                                    ///< here. Null in a world of one node.

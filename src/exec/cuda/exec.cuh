@@ -216,11 +216,13 @@ class CudaExec {
 
   /// The caller's block, or warp, has met: its stores are ordered before the descriptor's.
   __device__ void post(const Descriptor& descriptor) {
-    const RingView& ring = context_.ring;
-    const std::uint64_t index = ptx::take_ticket(ring.tail);
-    if (!await_room(index)) return;
-    ptx::store_release(&ring.entries[index & (ring.size - 1)],
-                       pack(descriptor, ring_lap(index, ring.size)));
+    const Rings& rings = context_.rings;
+    const std::uint32_t thread = PeerShare::thread_of(descriptor.peer, rings.threads);
+    const std::uint64_t index = ptx::take_ticket(&rings.pushers[thread].tail);
+    if (!await_room(thread, index)) return;
+    const std::uint32_t entry =
+        thread * rings.size + (static_cast<std::uint32_t>(index) & (rings.size - 1));
+    ptx::store_release(&rings.entries[entry], pack(descriptor, ring_lap(index, rings.size)));
   }
 
   [[nodiscard]] __device__ bool recording() const {
@@ -310,14 +312,16 @@ class CudaExec {
     }
     return true;
   }
-  /// Waits until the ring has an entry for `index`. Never long: it holds all that may be posted.
-  __device__ bool await_room(std::uint64_t index) {
-    const std::uint64_t size = context_.ring.size;
-    if (index - ptx::load_acquire(context_.ring_head) < size) return true;
-    const bool room = wait_until(context_.ring.head,
-                                 index + 1 - size,
-                                 {record::Phase::kNone, record::WaitReason::kNone, rank_.rank, -1});
-    if (room) ptx::store_release(context_.ring_head, ptx::load_acquire(context_.ring.head));
+  /// Waits until the thread's ring has an entry for `index`. Never long: it holds all that may be
+  /// posted.
+  __device__ bool await_room(std::uint32_t thread, std::uint64_t index) {
+    const std::uint64_t size = context_.rings.size;
+    std::uint64_t* seen = &context_.rings.pushers[thread].head_seen;
+    if (index - ptx::load_acquire(seen) < size) return true;
+    const std::uint64_t* head = &context_.rings.heads[thread].index;
+    const bool room = wait_until(
+        head, index + 1 - size, {record::Phase::kNone, record::WaitReason::kNone, rank_.rank, -1});
+    if (room) ptx::store_release(seen, ptx::load_acquire(head));
     return room;
   }
 
