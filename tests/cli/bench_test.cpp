@@ -90,6 +90,8 @@ TEST_F(Bench, RefusesWhatIsNotAllowedInOneLine) {
   expect_refused("--chunk 0", 2, "at least 1");
   expect_refused("--credits 0 --tokens 8", 2, "at least 1");
   expect_refused("--qps 257 --tokens 8", 2, "qps 257");
+  expect_refused("--proxy-threads 0 --tokens 8", 2, "proxy_threads 0");
+  expect_refused("--proxy-threads 65 --tokens 8", 2, "1 to 64");
   expect_refused("--rdma-blocks 1025 --tokens 8", 2, "rdma_blocks 1025");
   expect_refused("--staging device --tokens 8", 2, "--staging device is of --device cuda");
   expect_refused("--staging nowhere --tokens 8", 2, "nowhere");

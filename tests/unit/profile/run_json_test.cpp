@@ -24,34 +24,21 @@ using testing::TemporaryDirectory;
 RunInfo full_run() {
   RunInfo run = make_run(2, 2);
   run.run_id = std::numeric_limits<std::uint64_t>::max();
-  run.progress = {{3, 11, 22, 33, 44, 55, 66, 77, 88}};
-  run.config = {1024,
-                7168,
-                8,
-                256,
-                DType::kF16,
-                DType::kF32,
-                "zipf:1.2",
-                0xffff'ffff'ffff'fffeU,
-                64,
-                16,
-                4,
-                2,
-                8,
-                20,
-                5,
-                3,
-                "v1",
-                "cpu",
-                "local",
-                "net",
-                "pinned (why)",
-                125e6,
-                2,
-                true,
-                25'000,
-                9000,
-                {"shunt", "bench", "--routing", "a \"b\" ü"}};
+  run.progress = {{3, 1, 11, 22, 33, 44, 55, 66, 77, 88}};
+  run.config = {1024,        7168,
+                8,           256,
+                DType::kF16, DType::kF32,
+                "zipf:1.2",  0xffff'ffff'ffff'fffeU,
+                64,          16,
+                4,           3,
+                2,           8,
+                20,          5,
+                3,           "v1",
+                "cpu",       "local",
+                "net",       "pinned (why)",
+                125e6,       2,
+                true,        25'000,
+                9000,        {"shunt", "bench", "--routing", "a \"b\" ü"}};
   traffic::Ledger ledger{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   for (int rank = 0; rank < 4; ++rank) {
     ledger.tokens = static_cast<std::uint64_t>(1000 + rank);
@@ -82,6 +69,7 @@ TEST(RunJson, EveryFieldComesBack) {
   EXPECT_EQ(again->config.command_line, run.config.command_line);
   EXPECT_EQ(again->ledgers, run.ledgers);
   ASSERT_TRUE(again->progress);
+  EXPECT_EQ(again->progress->at(0).thread, 1);
   EXPECT_EQ(again->progress->at(0).largest_poll_gap_ns, 88U);
   EXPECT_EQ(again->operations[1].kind, record::Phase::kCombine);
   EXPECT_EQ(again->clocks[3].offset_ns, -123456789012);
@@ -99,9 +87,9 @@ TEST(RunJson, NoFieldKeepsItsDefaultInTheFullRun) {
       EXPECT_NE(value, empty.at(part).at(key)) << part << "." << key;
     }
   }
-  EXPECT_EQ(full.at("config").size(), 27U) << "RunConfig has 27 members; extend fields() with it";
+  EXPECT_EQ(full.at("config").size(), 28U) << "RunConfig has 28 members; extend fields() with it";
   EXPECT_EQ(full.at("ledgers").at(0).size(), 12U);
-  EXPECT_EQ(full.at("progress").at(0).size(), 9U);
+  EXPECT_EQ(full.at("progress").at(0).size(), 10U);
 }
 
 TEST(RunJson, EachMissingOrWrongFieldIsNamed) {
@@ -130,13 +118,19 @@ TEST(RunJson, EachMissingOrWrongFieldIsNamed) {
     nlohmann::json json = full;
     json["config"].erase(key);
     if (key == "link_rate_bytes_per_s" || key == "link_burst_bytes" || key == "recorded_every" ||
-        key == "nics_per_node" || key == "staging") {
+        key == "nics_per_node" || key == "staging" || key == "proxy_threads") {
       EXPECT_TRUE(from_json(json.dump(), "old/run.json")) << "an older writer may lack " << key;
       continue;
     }
     EXPECT_THAT(refused(json), HasSubstr("config." + key + " is missing"));
   }
+  // A run whose ranks had one thread each, before there could be more.
   nlohmann::json json = full;
+  json["progress"][0].erase("thread");
+  const auto old = from_json(json.dump(), "old/run.json");
+  ASSERT_TRUE(old) << old.error().message;
+  EXPECT_EQ(old->progress->at(0).thread, std::nullopt);
+  json = full;
   json["config"]["topk"] = 5'000'000'000;
   EXPECT_THAT(refused(json), HasSubstr("config.topk: expected an integer in range"));
   json = full;
