@@ -157,7 +157,7 @@ TEST_P(Processes, SlotsThatTheHostMustNotTouchAreCarried) {
       if (placed) placed->region.kind = fabric::Region::Kind::kHost;
       return placed;
     };
-    BufferOptions options = make_options(c);
+    BufferOptions options = make_options(GetParam(), c);
     options.chunk_tokens = 3;
     auto state = BufferState::create(world, options, hooks);
     if (!state) return Unexpected(state.error());
