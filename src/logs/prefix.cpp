@@ -214,7 +214,11 @@ std::string_view strip_prefixes(std::string_view text, std::optional<int>& rank)
       end = match.end;
       seen = match.rank;
     }
-    if (end == 0) end = host_end(text);
+    if (end == 0) {
+      end = host_end(text);
+      // "rank3: " in front of figures is a rank's name, not a host's.
+      if (end > 6 && starts_with_ci(text, "rank")) seen = small_int(text.substr(4, end - 6));
+    }
     if (end == 0) break;
     if (seen) rank = seen;
     text.remove_prefix(end);

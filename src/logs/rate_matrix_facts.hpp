@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copy rates between every two devices, as p2pBandwidthLatencyTest, nvbandwidth and
-// rocm-bandwidth-test print them. Filled by read_rate_matrix.cpp.
+// Rates between every two devices or ranks, as p2pBandwidthLatencyTest, nvbandwidth,
+// rocm-bandwidth-test and scripts of their kind print them. Filled by read_rate_matrix.cpp.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,7 @@ struct RateMatrix {
   bool to_host = false;        ///< Of host_rows: GPU → host.
   bool bidirectional = false;  ///< Both directions at once, summed.
   bool peer_off = false;       ///< Peer access was disabled for it.
+  bool ranks = false;          ///< Rows and columns are ranks, not devices of one machine.
   std::vector<int> columns;    ///< Device of each column.
   std::vector<int> rows;       ///< Device of each row.
   std::vector<int> hosts;      ///< Devices that are CPUs.

@@ -10,6 +10,7 @@
 // A title with a unit, a head of device numbers, a row a device. Matrices of latencies, access and
 // distance in the same outputs are claimed and not used.
 #include <algorithm>
+#include <array>
 
 #include "logs/readers.hpp"
 #include "logs/text.hpp"
@@ -20,13 +21,44 @@ namespace {
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kMostDevices = 128;
 
+/// "rank0", "GPU3", "r2", "4:" → the number; a word in front of numbers ("rank", "D\D") → empty.
+std::string_view number_of(std::string_view word) {
+  static constexpr std::array<std::string_view, 12> kWords{"D\\D",
+                                                           "D/D",
+                                                           "rank",
+                                                           "ranks",
+                                                           "GPU",
+                                                           "CPU",
+                                                           "P2P",
+                                                           "dev",
+                                                           "device",
+                                                           "src\\dst",
+                                                           "src/dst",
+                                                           "r"};
+  for (const std::string_view lead : kWords) {
+    if (!starts_with_ci(word, lead)) continue;
+    const std::string_view rest = word.substr(lead.size());
+    if (rest.empty() || rest == ":" || rest == "|") return {};
+    if (is_digit(rest[0])) word = rest;
+  }
+  while (!word.empty() && (word.back() == ':' || word.back() == '|')) word.remove_suffix(1);
+  return word;
+}
+
+/// The words of a row or head, bars and words in front of numbers left out.
+std::vector<std::string_view> fields_of(std::string_view text) {
+  std::vector<std::string_view> fields;
+  for (const std::string_view word : split_space(text)) {
+    if (word == "|" || word == "->") continue;
+    const std::string_view field = number_of(word);
+    if (!field.empty()) fields.push_back(field);
+  }
+  return fields;
+}
+
 /// Consecutive device numbers from 0 behind an optional corner word: a head.
 std::vector<int> head_of(std::string_view text) {
-  auto words = split_space(text);
-  if (!words.empty() && (words[0] == "D\\D" || words[0] == "D/D" || words[0] == "GPU" ||
-                         words[0] == "CPU" || words[0] == "P2P")) {
-    words.erase(words.begin());
-  }
+  const auto words = fields_of(text);
   std::vector<int> devices;
   for (const std::string_view word : words) {
     const auto number = whole_number(word);
@@ -95,6 +127,7 @@ class Matrices {
     // "Bidirectional" holds "directional": the two words differ in their start only.
     matrix.bidirectional = contains_ci(title, "bidirectional") || contains_ci(title, "<->");
     matrix.peer_off = contains_ci(title, "P2P=Disabled");
+    matrix.ranks = contains_ci(title, "rank") || contains_ci(document_.lines[at].text, "rank");
     matrix.host_rows = contains_ci(title, "CPU(row)");
     matrix.to_host = matrix.host_rows && contains_ci(title, "<-") && !matrix.bidirectional;
     std::size_t last = at;
@@ -114,20 +147,28 @@ class Matrices {
     sink_.claim(title_);
     sink_.claim(at);
     if (!contains_ci(title, "bandwidth")) return last;
-    sink_.recognised("copy rates between devices");
+    sink_.recognised(matrix.ranks ? "rates between ranks" : "copy rates between devices");
     sink_.evidence().rate_matrices.push_back(std::move(matrix));
     return last;
   }
 
   bool take_row(std::size_t i, std::string_view text, RateMatrix& matrix) {
-    const auto words = split_space(text);
+    auto words = fields_of(text);
+    if (words.empty()) return false;
     const auto number = whole_number(words[0]);
-    const auto device = number && number->decimals == 0 ? index_of(*number) : std::nullopt;
+    auto device = number && number->decimals == 0 ? index_of(*number) : std::nullopt;
+    // "rank 3:" in front of a row was taken for the prefix of a line.
+    if (words.size() == matrix.columns.size() && document_.lines[i].rank) {
+      device = document_.lines[i].rank;
+      words.insert(words.begin(), std::string_view());
+    }
     if (!device || *device != static_cast<int>(matrix.rows.size())) return false;
     std::vector<std::optional<double>> cells;
     for (std::size_t w = 1; w < words.size(); ++w) {
       const auto cell = whole_number(words[w]);
-      if (!cell && !equals_ci(words[w], "N/A")) return false;
+      // The diagonal may be a dash or an X.
+      const bool none = equals_ci(words[w], "N/A") || words[w] == "-" || equals_ci(words[w], "X");
+      if (!cell && !none) return false;
       cells.push_back(cell ? std::optional<double>(cell->value) : std::nullopt);
     }
     if (cells.size() != matrix.columns.size()) {

@@ -11,6 +11,7 @@
 #include "base/numeric.hpp"
 #include "base/units.hpp"
 #include "report/foreign_tables.hpp"
+#include "report/heat.hpp"
 #include "report/matrix.hpp"
 #include "verdict/foreign.hpp"
 #include "verdict/foreign/rules.hpp"
@@ -251,13 +252,29 @@ void add_config(const Situation& s, Report& report) {
 
 void add_matrices(const Situation& s, Report& report) {
   for (const logs::TopologyFact* fact : verdict::foreign::distinct_topologies(s)) {
-    report.matrices.push_back(
-        make_matrix(fact->topology,
-                    fmt::format("topology_{}", report.matrices.size()),
-                    fmt::format("Topology: {}{}, {}",
-                                verdict::foreign::where_prefix(fact->topology),
-                                fact->tool,
-                                verdict::foreign::lines_of(s, *fact))));
+    Matrix matrix = make_matrix(fact->topology,
+                                fmt::format("topology_{}", report.matrices.size()),
+                                fmt::format("Topology: {}{}, {}",
+                                            verdict::foreign::where_prefix(fact->topology),
+                                            fact->tool,
+                                            verdict::foreign::lines_of(s, *fact)));
+    // A head above nothing says nothing; what is missing does.
+    if (matrix.rows.empty()) {
+      for (const std::string& gap : matrix.gaps) {
+        report.notes.push_back(fmt::format("{}: {}", matrix.title, gap));
+      }
+      continue;
+    }
+    report.matrices.push_back(std::move(matrix));
+  }
+}
+
+void add_heats(const Situation& s, Report& report) {
+  for (const logs::RateMatrix& matrix : s.evidence.rate_matrices) {
+    report.heats.push_back(
+        make_heat(matrix,
+                  fmt::format("rates_{}", report.heats.size()),
+                  fmt::format("{}, {}", matrix.title, verdict::foreign::place(s, matrix.source))));
   }
 }
 
@@ -366,6 +383,7 @@ Report build_foreign_report(const Evidence& evidence) {
   }
   for (Table& table : foreign_tables(evidence)) add_table(report, std::move(table));
   add_matrices(situation, report);
+  add_heats(situation, report);
   add_bars(situation, report);
   for (const auto& rule : verdict::foreign::rules()) report.checked.emplace_back(rule.name);
   add_reading(evidence, report);

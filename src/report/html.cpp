@@ -144,8 +144,8 @@ std::string timeline(const PagePart& part) {
 std::string part_of(const PagePart& part) {
   const Report& report = *part.report;
   return header(report) + html_bars(report) + html_findings(report) + timeline(part) +
-         html_matrices(report) + html_tables(report) + html_ledger(report) + html_config(report) +
-         html_coverage(report);
+         html_matrices(report) + html_heats(report) + html_tables(report) + html_ledger(report) +
+         html_config(report) + html_coverage(report);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace shunt::report {
 [[nodiscard]] std::string html_findings(const Report& report);
 [[nodiscard]] std::string html_bars(const Report& report);
 [[nodiscard]] std::string html_matrices(const Report& report);
+[[nodiscard]] std::string html_heats(const Report& report);
 /// The rates of a table that holds a sweep, as lines; empty for other tables.
 [[nodiscard]] std::string html_chart(const Table& table);
 [[nodiscard]] std::string html_tables(const Report& report);

@@ -11,11 +11,12 @@ inline constexpr const char* kPageStyle = R"css(
 --critical:#b3261e;--warning:#9a5b00;--notice:#0b62a3;--info:#5c6670;--good:#18794e;
 --critical-bg:#fdecea;--warning-bg:#fdf3e1;--notice-bg:#e8f2fb;--info-bg:#eef1f4;--good-bg:#e6f5ed;
 --orange:#e69f00;--vermilion:#d55e00;--blue:#0072b2;--green:#009e73;--purple:#cc79a7;--sky:#56b4e9;
---yellow:#d9c91f;--grey:#555;}
+--yellow:#d9c91f;--grey:#555;--heat:#00529b;--on-heat:#fff;}
 @media (prefers-color-scheme:dark){:root{--paper:#111418;--card:#191d22;--ink:#e6e9ed;--muted:#9aa4af;
 --line:#2d333b;--soft:#232930;--critical:#ff8f87;--warning:#f0b45a;--notice:#79bdf2;--info:#9aa4af;
 --good:#6fcf9d;--critical-bg:#3a1d1c;--warning-bg:#372a14;--notice-bg:#15293a;--info-bg:#232930;
---good-bg:#16301f;--vermilion:#f0843c;--blue:#3d9bd8;--green:#2fbf95;--grey:#8b949e;}}
+--good-bg:#16301f;--vermilion:#f0843c;--blue:#3d9bd8;--green:#2fbf95;--grey:#8b949e;
+--heat:#7cc4ff;--on-heat:#0b1117;}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
@@ -91,6 +92,18 @@ background:color-mix(in srgb,var(--c) 22%,var(--card))}
 .matrix td.own{box-shadow:inset 0 0 0 2px var(--ink);font-weight:700}
 .matrix td.trap{box-shadow:inset 0 0 0 2px var(--notice)}
 .matrix td.bad{background:var(--critical);color:var(--card);font-weight:700}
+.scroll>table.heat{min-width:0}.heat td{min-width:4.4em;font-variant-numeric:tabular-nums}
+.heat .h0{--p:4%}.heat .h1{--p:9%}.heat .h2{--p:15%}.heat .h3{--p:22%}.heat .h4{--p:29%}
+.heat .h5{--p:37%}.heat .h6{--p:46%}.heat .h7{--p:56%}.heat .h8{--p:66%}.heat .h9{--p:78%}
+.heat td[class^=h],.heat i[class^=h]{background:color-mix(in srgb,var(--heat) var(--p),var(--card))}
+.heat td.h7,.heat td.h8,.heat td.h9{color:var(--on-heat)}
+.heat td.none{background:none;color:var(--muted)}
+.heat td.bad{background:var(--critical);color:var(--card)}
+.heat.small{font-size:9px;border-spacing:1px}.heat.small th,.heat.small td{padding:0 1px}
+.heat.small td{min-width:11px;width:11px;height:13px;border-radius:2px}
+.heat.small th{font-weight:400}
+.key.heat{align-items:center}.key .scale{display:inline-flex}
+.key .scale i{margin:0;border-radius:0;width:18px}
 .key{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:13px;color:var(--muted);margin:8px 0 0}
 .key i{display:inline-block;width:14px;height:14px;border-radius:3px;margin-right:6px;
 vertical-align:-2px;background:var(--soft)}

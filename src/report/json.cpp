@@ -96,6 +96,28 @@ Json topologies(const Report& report) {
   return list;
 }
 
+Json rate_matrices(const Report& report) {
+  Json list = Json::array();
+  for (const Heat& heat : report.heats) {
+    Json rows = Json::array();
+    for (std::size_t r = 0; r < heat.rows.size(); ++r) {
+      Json cells = Json::array();
+      for (std::size_t c = 0; c < heat.columns.size(); ++c) {
+        const HeatCell& cell = heat.at(r, c);
+        cells.push_back({{"rate_gb_per_s", cell.gbs ? Json(*cell.gbs) : Json(nullptr)},
+                         {"behind", cell.behind}});
+      }
+      rows.push_back({{"device", heat.rows[r]}, {"cells", std::move(cells)}});
+    }
+    list.push_back({{"id", heat.id},
+                    {"title", heat.title},
+                    {"columns", heat.columns},
+                    {"rows", std::move(rows)},
+                    {"note", heat.note.empty() ? Json(nullptr) : Json(heat.note)}});
+  }
+  return list;
+}
+
 Json findings(const Report& report) {
   Json list = Json::array();
   for (const verdict::Finding& finding : report.findings) {
@@ -155,6 +177,7 @@ std::string render_json(const Report& report) {
                          {"operations", operations(report)},
                          {"tables", tables(report)},
                          {"topologies", topologies(report)},
+                         {"rate_matrices", rate_matrices(report)},
                          {"ledger", facts(report.ledger)},
                          {"bars", std::move(bars)},
                          {"findings", findings(report)},

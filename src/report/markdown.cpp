@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/cell.hpp"
+#include "report/heat.hpp"
 #include "report/matrix.hpp"
 
 namespace shunt::report {
@@ -93,6 +94,10 @@ std::string render_markdown(const Report& report) {
   for (const Matrix& matrix : report.matrices) {
     out += fmt::format(
         "\n#### {}\n\n```\n{}```\n", escaped(matrix.title), fenced(matrix_text(matrix, 140)));
+  }
+  for (const Heat& heat : report.heats) {
+    out +=
+        fmt::format("\n#### {}\n\n```\n{}```\n", escaped(heat.title), fenced(heat_text(heat, 140)));
   }
   out += "\n<details><summary>What was read</summary>\n";
   if (!report.config.empty()) out += "\n| setting | value | from |\n|---|---|---|\n";

@@ -113,6 +113,30 @@ struct Matrix {
   std::vector<std::string> gaps;      ///< What the input lacks.
 };
 
+struct HeatCell {
+  std::optional<double> gbs;  ///< As printed; absent: not in the input.
+  bool self = false;          ///< A device with itself.
+  bool behind = false;        ///< Stays behind its like: what the findings name.
+  bool crossing = false;      ///< Between two nodes of a matrix of ranks.
+};
+
+/// Rates between every two devices or ranks, GB/s.
+struct Heat {
+  std::string id;     ///< "rates_0"
+  std::string title;  ///< "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s), line 11"
+  std::vector<std::string> columns;
+  std::vector<std::string> rows;
+  std::vector<HeatCell> cells;  ///< Row-major.
+  double most = 0;              ///< Off the diagonal.
+  std::size_t block = 0;        ///< Ranks a node, where the figures fall into such blocks.
+  double most_crossing = 0;     ///< The best between two blocks.
+  std::string note;             ///< How the figures are meant, where that is not plain.
+
+  [[nodiscard]] const HeatCell& at(std::size_t row, std::size_t column) const {
+    return cells[row * columns.size() + column];
+  }
+};
+
 struct Report {
   std::string tool_version;
   std::string kind;      ///< "run", "log": what was looked at.
@@ -122,6 +146,7 @@ struct Report {
   std::vector<OperationTime> operations;  ///< Of own runs. In text the phase tables' titles say it.
   std::vector<Table> tables;  ///< The first is what CSV gives unless another is asked for.
   std::vector<Matrix> matrices;
+  std::vector<Heat> heats;
   std::vector<Fact> ledger;
   std::vector<Bar> bars;
   std::vector<verdict::Finding> findings;  ///< Worst first.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "report/cell.hpp"
+#include "report/heat.hpp"
 #include "report/matrix.hpp"
 #include "verdict/explain.hpp"
 
@@ -289,6 +290,12 @@ std::string render_text(const Report& report, const TextOptions& options) {
   for (const Matrix& matrix : report.matrices) {
     out.heading(matrix.title);
     std::string drawn = matrix_text(matrix, options.width);
+    drawn.pop_back();
+    out.line(drawn);
+  }
+  for (const Heat& heat : report.heats) {
+    out.heading(heat.title);
+    std::string drawn = heat_text(heat, options.width);
     drawn.pop_back();
     out.line(drawn);
   }

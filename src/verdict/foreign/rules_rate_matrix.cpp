@@ -12,6 +12,7 @@
 
 #include "logs/ratings.hpp"
 #include "verdict/foreign/build.hpp"
+#include "verdict/foreign/rate_pairs.hpp"
 #include "verdict/foreign/rules_list.hpp"
 
 namespace shunt::verdict::foreign {
@@ -19,53 +20,7 @@ namespace {
 
 using logs::RateMatrix;
 
-struct Pair {
-  int from = 0;
-  int to = 0;
-  double gbs = 0;  ///< One direction.
-};
-
-bool is_host(const RateMatrix& matrix, int device) {
-  return std::ranges::find(matrix.hosts, device) != matrix.hosts.end();
-}
-
-/// GPU to GPU, without the diagonal; one direction.
-std::vector<Pair> gpu_pairs(const RateMatrix& matrix) {
-  std::vector<Pair> pairs;
-  if (matrix.host_rows) return pairs;
-  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
-    for (std::size_t c = 0; c < matrix.columns.size(); ++c) {
-      const int from = matrix.rows[r];
-      const int to = matrix.columns[c];
-      const auto cell = matrix.at(r, c);
-      if (from == to || is_host(matrix, from) || is_host(matrix, to) || !cell || *cell <= 0) {
-        continue;
-      }
-      pairs.push_back({from, to, matrix.bidirectional ? *cell / 2 : *cell});
-    }
-  }
-  return pairs;
-}
-
-/// Host to GPU, from its own matrix or from the rows of CPUs.
-std::vector<Pair> host_pairs(const RateMatrix& matrix) {
-  std::vector<Pair> pairs;
-  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
-    if (!matrix.host_rows && !is_host(matrix, matrix.rows[r])) continue;
-    for (std::size_t c = 0; c < matrix.columns.size(); ++c) {
-      const auto cell = matrix.at(r, c);
-      if (is_host(matrix, matrix.columns[c]) || !cell || *cell <= 0) continue;
-      pairs.push_back({-1, matrix.columns[c], matrix.bidirectional ? *cell / 2 : *cell});
-    }
-  }
-  return pairs;
-}
-
-double highest(const std::vector<Pair>& pairs) {
-  double most = 0;
-  for (const Pair& pair : pairs) most = std::max(most, pair.gbs);
-  return most;
-}
+using Pair = RatePair;
 
 /// What PCIe x16 generation large copies at `gbs` belong to; 0 if none.
 int pcie_generation(double gbs) {
@@ -85,40 +40,101 @@ std::string pair_list(const std::vector<Pair>& pairs) {
   return text;
 }
 
+/// What all of several slow pairs have in common: " All lead to rank 11."
+std::string in_common(const std::vector<Pair>& low, bool ranks) {
+  if (low.size() < 3) return {};
+  const char* kind = ranks ? "rank" : "GPU";
+  const auto all = [&low](auto&& holds) { return std::ranges::all_of(low, holds); };
+  const int from = low.front().from;
+  const int to = low.front().to;
+  if (all([to](const Pair& pair) { return pair.to == to; })) {
+    return fmt::format(" All of them lead to {} {}.", kind, to);
+  }
+  if (all([from](const Pair& pair) { return pair.from == from; })) {
+    return fmt::format(" All of them start at {} {}.", kind, from);
+  }
+  for (const int end : {from, to}) {
+    if (all([end](const Pair& pair) { return pair.from == end || pair.to == end; })) {
+      return fmt::format(" All of them have {} {} at one end.", kind, end);
+    }
+  }
+  return {};
+}
+
 /// True if some pairs are far below the others.
 bool uneven_pairs(const Situation& s, const RateMatrix& matrix, Findings& findings) {
-  const auto pairs = gpu_pairs(matrix);
-  const double most = highest(pairs);
-  std::vector<Pair> low;
-  for (const Pair& pair : pairs) {
-    if (pair.gbs < 0.6 * most) low.push_back(pair);
-  }
-  if (low.empty() || matrix.peer_off) return false;
+  if (matrix.peer_off) return false;
+  const auto pairs = device_pairs(matrix);
+  const auto low = behind(pairs);
+  if (low.empty()) return false;
   const bool few = low.size() * 2 <= pairs.size();
+  const char* what = matrix.ranks ? "ranks" : "GPUs";
+  const double crossing = best_of(pairs, true);
   findings.push_back(
       Build("gpu-links-uneven",
             few ? Severity::kWarning : Severity::kNotice,
             Confidence::kHigh,
-            "copy rates between GPUs")
-          .say(fmt::format("{} of {} directions between GPUs stay below 0.6 of the best ({}): {}. "
-                           "An all-to-all inside the node runs at the pace of these pairs.",
-                           low.size(),
-                           pairs.size(),
-                           gbs(most),
-                           pair_list(low)))
+            fmt::format("{} rates between {}", matrix.ranks ? "transfer" : "copy", what))
+          .say(fmt::format(
+              "{} of {} directions between {} stay below {:g} of the best{}: {}.{} {}An "
+              "all-to-all {} runs at the pace of these pairs.",
+              low.size(),
+              pairs.size(),
+              what,
+              kBehind,
+              crossing > 0 ? " of their kind" : fmt::format(" ({})", gbs(best_of(pairs))),
+              pair_list(low),
+              crossing > 0 ? fmt::format("The best inside a node is {}, between nodes "
+                                         "{}. ",
+                                         gbs(best_of(pairs)),
+                                         gbs(crossing))
+                           : "",
+              matrix.ranks ? "of all ranks" : "inside the node"))
           .fact("matrix", matrix.title, place(s, matrix.source))
           .because("one direction; bidirectional figures halved")
-          .act("nvidia-smi topo -m and nvlink -s (or rocm-smi --showtopo): is the link of these "
-               "pairs missing, or are they joined by PCIe only, as some boards are built?")
-          .confirm("the topology matrix of the same machine"));
+          .act(matrix.ranks
+                   ? "Look at what the slow pairs have in common: one rank (its NIC, slot or "
+                     "clocks), one node, or one path between two switches."
+                   : "nvidia-smi topo -m and nvlink -s (or rocm-smi --showtopo): is the link of "
+                     "these pairs missing, or are they joined by PCIe only, as some boards are "
+                     "built?")
+          .confirm(matrix.ranks ? "the same matrix again, and the port counters of the slow ranks"
+                                : "the topology matrix of the same machine"));
   return true;
+}
+
+/// A matrix of ranks without a pair that stays behind.
+void level_of_ranks(const Situation& s, const RateMatrix& matrix, Findings& findings) {
+  const auto pairs = device_pairs(matrix);
+  const std::size_t block = block_of(matrix);
+  const double inside = best_of(pairs);
+  const double crossing = best_of(pairs, true);
+  findings.push_back(
+      Build("unrated", Severity::kInfo, Confidence::kMedium, "transfer rates between ranks")
+          .say(block > 0
+                   ? fmt::format("Pairs run at up to {} inside blocks of {} ranks and {} between "
+                                 "them: nodes, it seems, and no pair stays behind its like.",
+                                 gbs(inside),
+                                 block,
+                                 gbs(crossing))
+                   : fmt::format("All {} directions run at {} of the best ({}) or more: no pair "
+                                 "stays behind.",
+                                 pairs.size(),
+                                 kBehind,
+                                 gbs(inside)))
+          .fact("matrix", matrix.title, place(s, matrix.source))
+          .act("Say what the links are: --set rate=400G (NIC), --set gpu=H100 (NVLink)."));
 }
 
 /// All pairs alike: at which link's rate.
 void level_of_pairs(const Situation& s, const RateMatrix& matrix, Findings& findings) {
-  const auto pairs = gpu_pairs(matrix);
+  const auto pairs = device_pairs(matrix);
   if (pairs.empty() || matrix.peer_off) return;
-  const double most = highest(pairs);
+  if (matrix.ranks) {
+    level_of_ranks(s, matrix, findings);
+    return;
+  }
+  const double most = best_of(pairs);
   double least = most;
   for (const Pair& pair : pairs) least = std::min(least, pair.gbs);
   const auto* gpu = s.evidence.find("gpu", matrix.source.file);
@@ -126,7 +142,7 @@ void level_of_pairs(const Situation& s, const RateMatrix& matrix, Findings& find
       gpu == nullptr ? nullptr : logs::find_rating(logs::RatedPart::kGpu, gpu->value);
   const double nvlink = rated == nullptr ? 0 : rated->gbs;
   const int generation = pcie_generation(most);
-  const double slot = highest(host_pairs(matrix));
+  const double slot = best_of(host_pairs(matrix));
   const std::string range =
       most - least < 0.02 * most ? gbs(most) : fmt::format("{} to {}", gbs(least), gbs(most));
   Finding finding = Build("unrated", Severity::kInfo, Confidence::kMedium, "copies between GPUs");
@@ -180,18 +196,12 @@ void level_of_pairs(const Situation& s, const RateMatrix& matrix, Findings& find
 /// Slots: one GPU far below its like.
 void slots(const Situation& s, const RateMatrix& matrix, Findings& findings) {
   const auto pairs = host_pairs(matrix);
-  const double most = highest(pairs);
+  const double most = best_of(pairs);
+  const auto marked = cells_behind(matrix);
   std::vector<int> low;
   for (const Pair& pair : pairs) {
-    if (pair.gbs < 0.6 * most && std::ranges::find(low, pair.to) == low.end()) {
-      low.push_back(pair.to);
-    }
+    if (marked[pair.cell] && std::ranges::find(low, pair.to) == low.end()) low.push_back(pair.to);
   }
-  // A GPU is near one socket and far from the other: only one that is slow from all of them counts.
-  std::erase_if(low, [&](int gpu) {
-    return std::ranges::any_of(pairs,
-                               [&](const Pair& p) { return p.to == gpu && p.gbs >= 0.6 * most; });
-  });
   if (low.empty() || pairs.size() < 2) return;
   findings.push_back(
       Build("link-downgraded", Severity::kWarning, Confidence::kMedium, "host and GPU")
@@ -216,8 +226,8 @@ void directions(const Situation& s, int file, Findings& findings) {
     if (place_of == nullptr) place_of = &matrix;
   }
   if (down == nullptr || up == nullptr) return;
-  const double to_gpu = highest(host_pairs(*down));
-  const double to_host = highest(host_pairs(*up));
+  const double to_gpu = best_of(host_pairs(*down));
+  const double to_host = best_of(host_pairs(*up));
   if (to_gpu <= 0 || to_host <= 0) return;
   const double ratio = std::max(to_gpu, to_host) / std::min(to_gpu, to_host);
   if (ratio < 1.25) return;
@@ -244,7 +254,7 @@ void judge_rate_matrices(const Situation& s, Findings& findings) {
     // One word on the level of a file's GPUs: its first matrix with peer access.
     const int file = matrix.source.file;
     if (std::ranges::find(leveled, file) != leveled.end() || matrix.peer_off ||
-        gpu_pairs(matrix).empty()) {
+        device_pairs(matrix).empty()) {
       continue;
     }
     leveled.push_back(file);
