@@ -84,6 +84,7 @@ bool uneven_pairs(const Situation& s, const RateMatrix& matrix, Findings& findin
               kBehind,
               crossing > 0 ? " of their kind" : fmt::format(" ({})", gbs(best_of(pairs))),
               pair_list(low),
+              in_common(low, matrix.ranks),
               crossing > 0 ? fmt::format("The best inside a node is {}, between nodes "
                                          "{}. ",
                                          gbs(best_of(pairs)),

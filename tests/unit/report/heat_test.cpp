@@ -150,6 +150,25 @@ TEST(Heat, EveryRendererHasIt) {
   EXPECT_THAT(render_json(report), HasSubstr("\"behind\": true"));
 }
 
+TEST(Heat, WhatSlowPairsHaveInCommonIsSaid) {
+  const auto said = [](int row, int column, bool both) {
+    std::string text = "Bandwidth between ranks (GB/s)\n   0 1 2 3 4\n";
+    for (int r = 0; r < 5; ++r) {
+      text += std::to_string(r);
+      for (int c = 0; c < 5; ++c) {
+        const bool slow = both ? r == row || c == row : r == row || c == column;
+        text += r == c ? " N/A" : slow ? " 12" : " 40";
+      }
+      text += "\n";
+    }
+    return report_of(text).findings.front().sentence;
+  };
+  EXPECT_THAT(said(-1, 3, false), HasSubstr("All of them lead to rank 3."));
+  EXPECT_THAT(said(2, -1, false), HasSubstr("All of them start at rank 2."));
+  EXPECT_THAT(said(1, -1, true), HasSubstr("All of them have rank 1 at one end."));
+  EXPECT_THAT(said(1, 3, false), Not(HasSubstr("All of them")));
+}
+
 TEST(Heat, ATopologyOfWhichNothingIsKnownHasNoHead) {
   const Report report =
       report_of("        GPU0    GPU1    NIC0    CPU Affinity    NUMA Affinity\nGPU0\n");
