@@ -78,7 +78,7 @@ TEST(Heat, ManyRanksAreOneDigitAPairByTheirKind) {
   EXPECT_THAT(text, HasSubstr("  r0   .99999999999999999999999\n"));
   EXPECT_THAT(text, HasSubstr("  r2   99.999999!99999999999999\n"));
   EXPECT_THAT(text, HasSubstr("tenths of the best inside blocks of 8, 350 GB/s"));
-  EXPECT_THAT(text, HasSubstr("between them, 45.0"));
+  EXPECT_THAT(text, HasSubstr("of the best between them,\n  45.0; . itself\n"));
   EXPECT_THAT(text, HasSubstr("! stays behind its like: r2 → r9 20.0\n"));
   EXPECT_THAT(text, HasSubstr("       0         1         2\n"));
 }
