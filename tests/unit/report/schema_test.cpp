@@ -96,6 +96,26 @@ TEST(Schema, EveryReportOnRunsIsDocumented) {
   }
 }
 
+TEST(Schema, EveryProgressThreadHasARow) {
+  const test::SyntheticRun run;
+  profile::RecordingSummary summary = run.summary();
+  summary.run.config.proxy_threads = 2;
+  summary.run.progress.emplace();
+  for (int rank = 0; rank < 2; ++rank) {
+    for (int t = 0; t < 2; ++t) summary.run.progress->push_back({rank, t, 250, 1000, 12, 3, 0});
+  }
+  summary.run.progress->push_back({2, std::nullopt, 500, 1000});  // Of an older writer.
+  const json report = parsed(build_report(summary, run.measure()));
+  EXPECT_EQ(schema("report.json").check(report), "");
+  EXPECT_EQ(report.at("context").at("proxy_threads"), 2);
+  json threads;
+  for (const json& table : report.at("tables")) {
+    if (table.at("id") != "progress") continue;
+    for (const json& row : table.at("rows")) threads.push_back({row["rank"], row["thread"]});
+  }
+  EXPECT_EQ(threads, json::parse("[[0, 0], [0, 1], [1, 0], [1, 1], [2, 0]]"));
+}
+
 TEST(Schema, ATopologyIsDocumented) {
   logs::Evidence evidence;
   logs::gather(logs::make_document("topo.txt", kMatrix), evidence);
