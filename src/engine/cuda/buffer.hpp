@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -156,6 +157,8 @@ class Buffer {
   /// `device`: of the slots of chunks.
   [[nodiscard]] ProgressOptions progress_options(int device) const;
   [[nodiscard]] AlarmOptions alarm_options();
+  /// The PCI address of the current device, as CUDA writes it.
+  [[nodiscard]] static Status read_bus(std::span<char> to);
   /// Where the progress threads run; empty: anywhere.
   [[nodiscard]] Cpus progress_cpus() const;
   [[nodiscard]] Status start_recording();
