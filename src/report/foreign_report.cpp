@@ -69,6 +69,10 @@ Table operation_table(const Situation& s) {
         "(N "
         "− 1) / N");
   }
+  if (std::ranges::any_of(s.ops, &Op::fp8_bytes)) {
+    table.notes.emplace_back(
+        "combine's wire is of bf16 rows: the printed rate uses dispatch's FP8 bytes (× 1.94)");
+  }
   return table;
 }
 

@@ -13,6 +13,7 @@
 #include "base/numeric.hpp"
 #include "logs/ratings.hpp"
 #include "logs/text.hpp"
+#include "verdict/foreign/fp8_combine.hpp"
 #include "verdict/foreign/shape.hpp"
 
 namespace shunt::verdict::foreign {
@@ -227,6 +228,12 @@ Situation make_situation(const logs::Evidence& evidence) {
       if (!op.nodes) op.nodes = Known{0, "not needed: the rate counts other nodes only", true};
     } else if (op.nodes && op.nodes->value > 1) {
       op.wire = op.rdma->rate * logs::remote_share(op.nodes->value);
+      // A correction that no link allows is none.
+      const Rating& rating = situation.ratings[static_cast<std::size_t>(op.file)];
+      const double corrected = *op.wire / logs::kFp8Share;
+      op.fp8_bytes = fp8_dispatch_of(evidence, *op.rdma->sample) != nullptr &&
+                     !(rating.known() && corrected > 1.03 * rating.gbs);
+      if (op.fp8_bytes) op.wire = corrected;
     }
   }
   return situation;

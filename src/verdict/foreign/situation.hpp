@@ -72,6 +72,7 @@ struct Op {
   std::optional<Known>
       nodes;                 ///< Of this operation: its group, its ranks, its own ratio, the file.
   bool remote_only = false;  ///< The printed RDMA rate counts other nodes only.
+  bool fp8_bytes = false;    ///< Combine printed with dispatch's FP8 bytes; wire is corrected.
   std::optional<double> wire;  ///< RDMA without the own node, per GPU, GB/s; absent: N unknown.
   std::optional<double> time_us;
 
