@@ -189,6 +189,32 @@ TEST_F(Bench, StripesOverTheNicsThatAreNamed) {
   expect_refused("--emulate-nics 2 --emulate-link 1Gbit", 2, "--qps 1 has to be as many");
 }
 
+TEST_F(Bench, ProxyThreadsShareTheOtherNodesOnEveryNic) {
+  const std::string out = elsewhere_.file("run");
+  const json report = measured(
+      "--nodes 4 --ranks 4 --tokens 40 --hidden 64 --iters 2 --chunk 4 --qps 2 --check "
+      "--proxy-threads 2 --faults hold_puts=3,duplicate_arrival=0.2 --nic 127.0.0.1,127.0.0.2 "
+      "--out " +
+      out);
+  EXPECT_EQ(report.at("context").at("proxy_threads"), 2);
+  const std::vector<json> threads = rows(report, "progress");
+  ASSERT_EQ(threads.size(), 8U);
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    EXPECT_EQ(threads[i].at("rank"), i / 2);
+    EXPECT_EQ(threads[i].at("thread"), i % 2);
+    EXPECT_GT(threads[i].at("descriptors"), 0);
+  }
+  const json correctness = json::parse(testing::slurp(out + "/run.json")).at("correctness");
+  EXPECT_EQ(correctness.at("checked"), true);
+  EXPECT_EQ(correctness.at("dispatch_mismatches"), 0);
+  EXPECT_EQ(correctness.at("combine_mismatches"), 0);
+  // One other node is served by one thread.
+  const json two =
+      measured("--nodes 2 --ranks 2 --tokens 8 --hidden 64 --iters 1 --proxy-threads 5");
+  EXPECT_EQ(two.at("context").at("proxy_threads"), 1);
+  EXPECT_EQ(rows(two, "progress").size(), 2U);
+}
+
 TEST_F(Bench, ASlowRankIsNamed) {
   const json report =
       measured("--nodes 2 --ranks 4 --tokens 64 --hidden 64 --iters 4 --slow-rank 1:60");
