@@ -133,8 +133,9 @@ void read_rank_times(const Document& document, Sink& sink) {
     for (const RankTime& time : times) ranks.insert(time.rank);
     if (ranks.size() < 3) continue;
     const Operation operation = operation_near(document, times.front().line, label);
-    const bool alike = std::ranges::all_of(
-        times, [&](const RankTime& time) { return time.words == times.front().words; });
+    const std::string& first = times.front().words;
+    const bool alike =
+        std::ranges::all_of(times, [&first](const RankTime& time) { return time.words == first; });
     for (const RankTime& time : times) {
       Sample sample;
       sample.format = "rank-times";
