@@ -60,7 +60,7 @@ struct BufferBuilder {
     }
     view.heap = state.heap_->base();
     view.fabric = view.heap;
-    view.slots = view.heap;
+    view.slots = view.heap + view.layout.slots_begin;
     view.windows = state.windows_.data();
     state.words_.assign(static_cast<std::size_t>(exec::Word::kCount) * 8 + 8, 0);
     const auto begin = reinterpret_cast<std::uintptr_t>(state.words_.data());
@@ -96,7 +96,7 @@ struct BufferBuilder {
     auto placed = state.hooks_.place_slots(layout.fabric_end - layout.slots_begin);
     if (!placed) return Unexpected(std::move(placed).error());
     slots = std::move(*placed);
-    view.slots = SlotMemory::shifted(slots.blocks, layout);
+    view.slots = slots.blocks;
     regions = {{{begin, layout.slots_begin - layout.fabric_begin}}, slots.region};
     const auto peers = static_cast<std::size_t>(view.peers());
     state.landed_.resize(peers * (layout.capacity[0] + layout.capacity[1]));
@@ -125,7 +125,7 @@ struct BufferBuilder {
     ProgressOptions o;
     o.rank = state.view_;
     if (slots.host != nullptr) {
-      o.rank.slots = SlotMemory::shifted(slots.host, o.rank.layout);
+      o.rank.slots = slots.host;
       o.slots_on_device = true;
       o.flush_arrivals = slots.flush;
     }

@@ -38,13 +38,6 @@ struct SlotMemory {
   std::byte* host = nullptr;      ///< As progress threads would, which do not.
   fabric::Region region;          ///< As the fabric reaches it.
   std::function<Status()> flush;  ///< As ProgressOptions::flush_arrivals.
-
-  /// What a view adds offsets of the layout to, for memory whose first byte is `base`.
-  [[nodiscard]] static std::byte* shifted(std::byte* base, const memory::Layout& layout) {
-    // May point before the memory; only offsets from slots_begin on are added to it.
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) -
-                                        layout.slots_begin);
-  }
 };
 
 /// Progress threads of each rank of such a world: as many as wanted, but none without a rail peer;

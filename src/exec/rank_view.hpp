@@ -57,8 +57,8 @@ struct RankView {
   /// Base of what the fabric and progress threads touch (Layout, from fabric_begin): the heap
   /// itself, or memory of the host where the heap lies on a device.
   std::byte* fabric = nullptr;
-  /// The same for the slots of chunks (from Layout::slots_begin), which may lie apart, in memory
-  /// of the device. Progress threads do not look into them then.
+  /// Layout::slots_begin of the slots of chunks: in the above, or apart, in memory of the device.
+  /// Progress threads do not look into them then.
   std::byte* slots = nullptr;
   std::uint64_t* words = nullptr;   ///< [Word::kCount], a line each.
   std::uint64_t* sent[3] = {};      ///< [peers]: next sequence to send, per channel kind.
@@ -76,18 +76,20 @@ struct RankView {
   [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* fabric_word(std::size_t offset) const {
     return reinterpret_cast<std::uint64_t*>(fabric + offset);
   }
-  [[nodiscard]] SHUNT_HOST_DEVICE std::byte* slots_of(int kind) const {
-    return memory::Layout::holds_chunks(kind) ? slots : fabric;
+  /// The slot of a kind that lies at an offset of the layout.
+  [[nodiscard]] SHUNT_HOST_DEVICE std::byte* slot_at(int kind, std::size_t offset) const {
+    return memory::Layout::holds_chunks(kind) ? slots + (offset - layout.slots_begin)
+                                              : fabric + offset;
   }
   [[nodiscard]] SHUNT_HOST_DEVICE std::byte* staging_slot(int kind,
                                                           int peer,
                                                           std::uint64_t sequence) const {
-    return slots_of(kind) + layout.staging_slot(kind, static_cast<std::uint32_t>(peer), sequence);
+    return slot_at(kind, layout.staging_slot(kind, static_cast<std::uint32_t>(peer), sequence));
   }
   [[nodiscard]] SHUNT_HOST_DEVICE std::byte* landing_slot(int kind,
                                                           int peer,
                                                           std::uint64_t sequence) const {
-    return slots_of(kind) + layout.landing_slot(kind, static_cast<std::uint32_t>(peer), sequence);
+    return slot_at(kind, layout.landing_slot(kind, static_cast<std::uint32_t>(peer), sequence));
   }
   [[nodiscard]] SHUNT_HOST_DEVICE std::uint64_t* peer_word(int peer_local,
                                                            std::size_t offset) const {

@@ -110,7 +110,7 @@ struct Buffer::HostPart {
     // May point before the memory; only offsets from fabric_begin on are added to it.
     view.fabric = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) + fabric -
                                                view.layout.fabric_begin);
-    view.slots = view.fabric;
+    view.slots = base + fabric + (view.layout.slots_begin - view.layout.fabric_begin);
     auto* note = reinterpret_cast<exec::SlotNote*>(base + notes);
     for (int kind = 0; kind < 3; ++kind) {
       view.notes[kind] = note;
@@ -206,7 +206,7 @@ Status Buffer::take_host_part() {
   part.set(view, device);
   part.set(host_view_, host);
   if (choice_.device) {
-    view.slots = SlotMemory::shifted(slots_.data(), view.layout);
+    view.slots = slots_.data();
     host_view_.slots = nullptr;
   }
   context_.rings.entries = reinterpret_cast<exec::PackedDescriptor*>(device + part.entries);
