@@ -22,7 +22,7 @@ constexpr std::uint64_t kDeadline_ns = 500'000'000;
 /// A wait for another block of the own rank lasts twice as long; then the host notices.
 constexpr std::uint64_t kMost_ns = 3 * kDeadline_ns;
 
-Result<std::string> live_on(Buffer& buffer, Rank& rank) {
+Result<std::string> live_on(Buffer& buffer, Rank& rank, int dead) {
   const std::uint64_t begin = now_ns();
   Status ended = rank.start_dispatch(1);
   if (ended) ended = buffer.wait(nullptr);
@@ -34,8 +34,11 @@ Result<std::string> live_on(Buffer& buffer, Rank& rank) {
   if (took > kMost_ns) {
     return usage_error("rank {} noticed after {} ms", buffer.rank(), took / 1'000'000);
   }
-  return fmt::format(
-      "rank {} after {} ms: {}", buffer.rank(), took / 1'000'000, ended.error().message);
+  const std::string& said = ended.error().message;
+  if (said.find(fmt::format("rank {}", dead)) == std::string::npos) {
+    return usage_error("rank {} does not name rank {}: {}", buffer.rank(), dead, said);
+  }
+  return fmt::format("rank {} after {} ms: {}", buffer.rank(), took / 1'000'000, said);
 }
 
 Result<Bytes> rank_main(bootstrap::World& world, int ranks_per_node, int proxy_threads) {
@@ -54,8 +57,9 @@ Result<Bytes> rank_main(bootstrap::World& world, int ranks_per_node, int proxy_t
   SHUNT_TRY(rank.start_combine());
   SHUNT_TRY(rank.finish_combine(0));
   SHUNT_TRY(world.barrier());
-  if (world.rank() == world.size() - 1) (void)::kill(::getpid(), SIGKILL);
-  auto said = live_on(**buffer, rank);
+  const int dead = world.size() - 1;
+  if (world.rank() == dead) (void)::kill(::getpid(), SIGKILL);
+  auto said = live_on(**buffer, rank, dead);
   if (!said) return Unexpected(std::move(said).error());
   const auto* text = reinterpret_cast<const std::byte*>(said->data());
   return Bytes(text, text + said->size());

@@ -13,9 +13,8 @@ using exec::cpu::load_acquire;
 using exec::cpu::ring_bell;
 using exec::cpu::store_release;
 
-void Alarm::raise(Error error, ControlCode code, int rank) {
+void Alarm::raise(Error error, std::uint64_t word) {
   if (!options_.failure->report(std::move(error))) return;
-  const std::uint64_t word = abort_word(code, rank);
   word_.store(word, std::memory_order_release);
   for (int l = 0; l < options_.rank.shape.ranks_per_node; ++l) {
     memory::Control* control = options_.rank.control(l);
@@ -29,16 +28,21 @@ void Alarm::raise(Error error, ControlCode code, int rank) {
 void Alarm::absorb(std::uint64_t word) {
   if (options_.own_failure) options_.own_failure();
   if (failed()) return;
-  const auto code = static_cast<ControlCode>(word >> 32);
-  const int subject = static_cast<int>(word & 0xffff'ffffU) - 1;
-  const auto tell = [&](std::string text) {
-    raise(Error{ErrorCode::kPeerLost, ErrorScope::kFatal, std::move(text), 0}, code, subject);
-  };
-  if (code == ControlCode::kPeerLost) {
-    tell(fmt::format("rank {} was lost (found by another rank)", subject));
+  const int rank = abort_rank(word);
+  const int waited = exec::abort_waited(word);
+  std::string text;
+  if (abort_code(word) == ControlCode::kPeerLost) {
+    text = fmt::format("rank {} was lost (found by another rank)", rank);
+  } else if (waited >= 0) {
+    text = fmt::format(
+        "rank {} waited for rank {} in vain and ended the operation; its own "
+        "message says where",
+        rank,
+        waited);
   } else {
-    tell(fmt::format("rank {} failed and ended the operation; its own message says why", subject));
+    text = fmt::format("rank {} failed and ended the operation; its own message says why", rank);
   }
+  raise(Error{ErrorCode::kPeerLost, ErrorScope::kFatal, std::move(text), 0}, word);
 }
 
 }  // namespace shunt::engine

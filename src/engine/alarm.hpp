@@ -9,9 +9,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "exec/failure.hpp"
 #include "exec/rank_view.hpp"
+#include "exec/wait.hpp"
 
 namespace shunt::engine {
 
@@ -22,9 +24,16 @@ enum class ControlCode : std::uint8_t {
   kFailed = 3,    ///< slot = rank whose operation failed.
 };
 
-/// An abort word: code in the upper half, rank + 1 in the lower.
+/// An abort word: rank + 1 in the lower half, then eight bits of code, then the rank that it has
+/// waited for in vain (exec::abort_waited).
 [[nodiscard]] constexpr std::uint64_t abort_word(ControlCode code, int rank) {
   return (static_cast<std::uint64_t>(code) << 32) | static_cast<std::uint32_t>(rank + 1);
+}
+[[nodiscard]] constexpr ControlCode abort_code(std::uint64_t word) {
+  return static_cast<ControlCode>((word >> 32) & 0xff);
+}
+[[nodiscard]] constexpr int abort_rank(std::uint64_t word) {
+  return static_cast<int>(word & 0xffff'ffffU) - 1;
 }
 
 struct AlarmOptions {
@@ -46,7 +55,9 @@ class Alarm {
       : options_(std::move(options)), wake_(std::move(wake)) {}
 
   /// This rank cannot go on: keeps the first error, tells node peers and progress threads.
-  void raise(Error error, ControlCode code, int rank);
+  void raise(Error error, ControlCode code, int rank) {
+    raise(std::move(error), abort_word(code, rank));
+  }
   /// Another rank has set this rank's abort word, or has sent it.
   void absorb(std::uint64_t word);
 
@@ -55,6 +66,8 @@ class Alarm {
   [[nodiscard]] std::uint64_t word() const { return word_.load(std::memory_order_acquire); }
 
  private:
+  void raise(Error error, std::uint64_t word);
+
   const AlarmOptions options_;
   const std::function<void()> wake_;
   std::atomic<std::uint64_t> word_{0};

@@ -80,8 +80,8 @@ void Proxy::send_abort() {
   const std::uint64_t word = alarm_.word();
   if (word == 0) return;
   const Signal signal{SignalKind::kControl,
-                      static_cast<std::uint32_t>((word & 0xffff'ffffU) - 1),
-                      static_cast<std::uint8_t>(word >> 32)};
+                      static_cast<std::uint32_t>(abort_rank(word)),
+                      static_cast<std::uint8_t>(abort_code(word))};
   for (std::size_t n = 0; n < own_; ++n) {
     if (farewell_[n] != kSilent) continue;
     if (!rail_gone_[n] && !told_[n]) told_[n] = send_immediate(n, signal);

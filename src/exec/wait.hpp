@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/host_device.hpp"
 #include "cluster/shape.hpp"
 #include "record/record.hpp"
 #include "shunt/error.hpp"
@@ -27,6 +28,17 @@ struct WaitFailure {
   std::uint64_t seen = 0;
   std::uint64_t waited_ns = 0;
 };
+
+/// An abort word of a rank that has waited for `peer` in vain, and who that was: −1 if it does not
+/// say. 24 bits of an abort word; a rank too large for them is left out.
+[[nodiscard]] SHUNT_HOST_DEVICE constexpr std::uint64_t abort_for(std::uint64_t word, int peer) {
+  constexpr int kMost = (1 << 24) - 2;
+  if (peer < 0 || peer > kMost) return word;
+  return word | static_cast<std::uint64_t>(peer + 1) << 40;
+}
+[[nodiscard]] SHUNT_HOST_DEVICE constexpr int abort_waited(std::uint64_t word) {
+  return static_cast<int>(word >> 40) - 1;
+}
 
 /// "operation 12: rank 3 waited 30 s in dispatch_inter_node_recv for chunk 4 of rank 1 (node 0): …"
 [[nodiscard]] Error describe(const WaitFailure& failure, const cluster::Shape& shape, int rank);

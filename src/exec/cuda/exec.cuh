@@ -308,7 +308,7 @@ class CudaExec {
     if (waited < limit) return false;
     if (claim_failure(context)) {
       context.failure->wait = {site, op, at_least, ptx::load_acquire(word), waited};
-      publish_failure(context, rank, FailureRecord::kExpired);
+      publish_failure(context, rank, FailureRecord::kExpired, site.peer);
     }
     return true;
   }

@@ -15,13 +15,15 @@ namespace shunt::exec::cuda {
 }
 
 /// Completes the record and ends the operation on all node peers. `rank` may be a copy of the
-/// context's.
+/// context's; `waited` is the other rank that has not done what was waited for.
 __device__ inline void publish_failure(const Context& context,
                                        const RankView& rank,
-                                       FailureRecord::Kind kind) {
+                                       FailureRecord::Kind kind,
+                                       int waited = -1) {
+  const std::uint64_t word = abort_for(context.abort, waited == rank.rank ? -1 : waited);
   ptx::store_release(&context.failure->kind, kind);
   for (int l = 0; l < rank.shape.ranks_per_node; ++l) {
-    ptx::store_release(&rank.control(l)->abort, context.abort);
+    ptx::store_release(&rank.control(l)->abort, word);
   }
 }
 
