@@ -37,6 +37,12 @@ class BounceFabric final : public fabric::Fabric {
     auto bounce = memory::cuda::PinnedMemory::create(slots_.size());
     if (!bounce) return Unexpected(std::move(bounce).error());
     bounce_ = std::move(*bounce);
+    // What the driver makes at a stream's first copies would wait for kernels that run, and they
+    // for the copies.
+    copy(bounce_.host(), slots_.data(), slots_.size(), cudaMemcpyDeviceToHost);
+    copy(slots_.data(), bounce_.host(), slots_.size(), cudaMemcpyHostToDevice);
+    finish();
+    if (broken_) return Unexpected(last_error_);
     const Region own[] = {regions[0], {{bounce_.host(), slots_.size()}}};
     return inner_->expose_regions(own);
   }

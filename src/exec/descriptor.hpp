@@ -5,7 +5,6 @@
 // that a reader of either half alone knows whether it belongs to this round of the ring.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "fabric/signal.hpp"
@@ -53,7 +52,8 @@ inline constexpr std::uint32_t kMaxPeers = 1U << 16;
 /// The lap of ring index `index` in a ring of `size` (a power of two): never 0, so that zeroed
 /// memory is an empty ring.
 [[nodiscard]] constexpr std::uint8_t ring_lap(std::uint64_t index, std::uint64_t size) {
-  return static_cast<std::uint8_t>(1 + (index >> std::countr_zero(size)) % 255);
+  // Not by std::countr_zero: compiled for a device it gave other laps than on the host.
+  return static_cast<std::uint8_t>(1 + (index / size) % 255);
 }
 
 }  // namespace shunt::exec
