@@ -574,8 +574,10 @@ TEST_P(SameAsChrome, SpansOfRandomThreads) {
     });
   }
   bool first = true;
-  for (const auto& [time, edge] : edges(random)) {
-    const auto& [begins, span] = edge;
+  for (const auto& edge : edges(random)) {
+    const std::uint64_t time = edge.first;
+    const bool begins = edge.second.first;
+    const RandomSpan& span = edge.second.second;
     json += fmt::format(
         "{}{{\"ph\":\"{}\",\"ts\":{}.{:03},\"pid\":1,\"tid\":{},\"cat\":\"kernel\",\"name\":\"{}\"}"
         "}",
