@@ -53,6 +53,10 @@ class Rank {
 
   Status start_dispatch(int generation) {
     SHUNT_TRY(fill_input(generation));
+    return launch_dispatch();
+  }
+  /// The same with the input that is there. Waits for nothing.
+  Status launch_dispatch() {
     if (case_.plan_on_device) SHUNT_TRY(start_plan(nullptr));
     return buffer_.dispatch(*handle_, input_.data(), output_, nullptr);
   }

@@ -19,10 +19,14 @@ Status run_rounds(Buffer& buffer, const Case& c, const WorldCase& first, const W
     if (c.delays) std::this_thread::sleep_for(std::chrono::microseconds(random.below(300)));
   };
   for (int round = 0; round < c.rounds; ++round) {
+    // Both at first: a copy would wait for the first operation, and so that nothing else of this
+    // process could use the device meanwhile, the copies of a BounceFabric included.
+    SHUNT_TRY(one.fill_input(round));
+    SHUNT_TRY(two.fill_input(round + 1000));
     pause();
-    SHUNT_TRY(one.start_dispatch(round));
+    SHUNT_TRY(one.launch_dispatch());
     pause();
-    SHUNT_TRY(two.start_dispatch(round + 1000));
+    SHUNT_TRY(two.launch_dispatch());
     SHUNT_TRY(one.finish_dispatch(round));
     SHUNT_TRY(two.finish_dispatch(round + 1000));
     pause();
