@@ -57,8 +57,8 @@ template <Executor Exec>
          layout.slot(kind, static_cast<std::uint32_t>(peer), sequence);
 }
 
-/// Hands the filled staging slot to the peer's progress thread. The caller holds a credit. One lane, after
-/// its block (or warp, if that alone filled the slot) has met.
+/// Hands the filled staging slot to the peer's progress thread. The caller holds a credit. One
+/// lane, after its block (or warp, if that alone filled the slot) has met.
 template <Executor Exec>
 SHUNT_DEVICE void post_slot(Exec& exec,
                             int kind,

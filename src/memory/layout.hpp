@@ -108,12 +108,14 @@ class Layout {
   /// lies on a device keeps this part elsewhere: up to slots_begin in memory of the host always,
   /// the rest, which only its blocks and the fabric look into, there or on the device.
   std::size_t fabric_begin = 0;
-  std::size_t arrived[3] = {};    ///< u64[peers][capacity]: sequence + 1; by the peer's progress thread.
-  std::size_t completed[3] = {};  ///< u64[peers][capacity]: sequence + 1; by the peer's progress thread.
-  std::size_t credit[3] = {};     ///< u64[peers]: cumulative credit; by the peer's progress thread.
-  std::size_t landing[3] = {};    ///< slots[peers][capacity]: by puts of the rail peers.
-  std::size_t staging[3] = {};    ///< slots[peers][capacity]: by this rank's blocks.
-  std::size_t slots_begin = 0;    ///< Those of chunks, behind all else; of counts: before it.
+  std::size_t arrived[3] =
+      {};  ///< u64[peers][capacity]: sequence + 1; by the peer's progress thread.
+  std::size_t completed[3] =
+      {};  ///< u64[peers][capacity]: sequence + 1; by the peer's progress thread.
+  std::size_t credit[3] = {};   ///< u64[peers]: cumulative credit; by the peer's progress thread.
+  std::size_t landing[3] = {};  ///< slots[peers][capacity]: by puts of the rail peers.
+  std::size_t staging[3] = {};  ///< slots[peers][capacity]: by this rank's blocks.
+  std::size_t slots_begin = 0;  ///< Those of chunks, behind all else; of counts: before it.
   std::size_t slot_bytes[3] = {};
   std::uint32_t capacity[3] = {};
   std::size_t fabric_end = 0;
