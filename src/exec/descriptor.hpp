@@ -52,7 +52,7 @@ inline constexpr std::uint32_t kMaxPeers = 1U << 16;
 /// The lap of ring index `index` in a ring of `size` (a power of two): never 0, so that zeroed
 /// memory is an empty ring.
 [[nodiscard]] constexpr std::uint8_t ring_lap(std::uint64_t index, std::uint64_t size) {
-  // Not by std::countr_zero: compiled for a device it gave other laps than on the host.
+  // Not by std::countr_zero: nvcc 13.0 compiles that to 64 for a device.
   return static_cast<std::uint8_t>(1 + (index / size) % 255);
 }
 
