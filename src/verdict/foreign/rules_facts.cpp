@@ -174,6 +174,8 @@ void judge_facts(const Situation& s, Findings& findings) {
       const double topk = shape.topk ? shape.topk->value : 8;
       const double experts = shape.experts ? shape.experts->value : 256;
       const auto copies = logs::uniform_copies(experts, topk, nodes, per);
+      // Where the numbers are no job's, no token has a copy.
+      if (!(copies.node > 0 && copies.rank > 0)) continue;
       const double share = logs::remote_share(nodes);
       const double rate = *sample.rate_gbs;
       const double node = rate * share;

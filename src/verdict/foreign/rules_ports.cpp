@@ -266,7 +266,18 @@ Inactive meaning_of(const GpuLinks& gpu) {
                         rated->links),
             "Correct the health check's expectation."};
   }
-  if (active == 0 || shown < rated->bridged) {
+  if (active > 0 && shown < rated->links) {
+    return {Severity::kInfo,
+            Confidence::kLow,
+            fmt::format("{} of {}'s {} links are listed; its bridges use {}, so that some are "
+                        "inactive by design.",
+                        shown,
+                        gpu.model,
+                        rated->links,
+                        rated->bridged),
+            "List all of them: nvidia-smi nvlink -s."};
+  }
+  if (active == 0) {
     return {Severity::kNotice,
             Confidence::kMedium,
             fmt::format("{} has its links over bridges between cards, {} of them at most: without "
