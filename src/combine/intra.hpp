@@ -40,8 +40,12 @@ SHUNT_DEVICE void prefetch_first(Exec& exec, const CombineArgs& args) {
   const std::int64_t first = shunt::exec::first_row(exec);
   if (first >= args.tokens) return;
   const std::int64_t copy = args.copies_begin[first];
-  if (exec.rank().peers() > 0) exec.prefetch(args.copies + copy);
-  exec.prefetch(args.own_rows + copy * args.fanout);
+  // In a world of one node a copy's number is its record's.
+  if (exec.rank().peers() > 0) {
+    exec.prefetch(args.copies + copy);
+  } else {
+    exec.prefetch(args.own_rows + copy * args.fanout);
+  }
 }
 
 /// The intra role of combine. True on the one block whose return ends the operation on this rank.

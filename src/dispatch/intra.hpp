@@ -119,8 +119,8 @@ SHUNT_DEVICE bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
     publish_posting(exec, mine);
     counted = count_exchange(exec, args);
   }
-  if (exec.warp_leader()) {
-    const std::int64_t first = shunt::exec::first_row(exec);
+  const std::int64_t first = shunt::exec::first_row(exec);
+  if (exec.warp_leader() && first < args.own_count) {
     exec.prefetch(args.own_tokens + first);
     exec.prefetch(args.own_rows + first * args.fanout);
   }
