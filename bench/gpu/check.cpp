@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/check.hpp"
 
-#include <functional>
-
 #include "gpu/check_c.hpp"
 #include "gpu/check_plan.hpp"
 #include "gpu/check_rank.hpp"
@@ -14,38 +12,32 @@ namespace shunt::bench::gpu {
 namespace {
 
 std::vector<Case> cases() {
-  std::vector<Case> all;
-  const auto add = [&](const char* name, const std::function<void(Case&)>& change) {
-    Case c;
-    c.name = name;
-    change(c);
-    all.push_back(c);
-  };
-  add("ragged", [](Case&) {});
-  add("empty slots", [](Case& c) { c.dropped = 0.4; });
-  add("only empty slots", [](Case& c) { c.dropped = 1.0; });
-  add("no tokens at all", [](Case& c) { c.tokens = {0}; });
-  add("skew to one rank", [](Case& c) { c.hot_experts = 2; });
-  add("one slot", [](Case& c) { c.topk = 1; });
-  add("one token a chunk, one chunk in flight", [](Case& c) {
+  CaseList all;
+  all.add("ragged", [](Case&) {});
+  all.add("empty slots", [](Case& c) { c.dropped = 0.4; });
+  all.add("only empty slots", [](Case& c) { c.dropped = 1.0; });
+  all.add("no tokens at all", [](Case& c) { c.tokens = {0}; });
+  all.add("skew to one rank", [](Case& c) { c.hot_experts = 2; });
+  all.add("one slot", [](Case& c) { c.topk = 1; });
+  all.add("one token a chunk, one chunk in flight", [](Case& c) {
     c.chunk_tokens = c.credits = 1;
     c.tokens = {0, 1, 9, 17};
   });
-  add("several blocks a direction", [](Case& c) {
+  all.add("several blocks a direction", [](Case& c) {
     c.rdma_blocks = 3;
     c.credits = 5;
   });
-  add("several progress threads", [](Case& c) {
+  all.add("several progress threads", [](Case& c) {
     c.proxy_threads = 3;
     c.rdma_blocks = 2;
     c.chunk_tokens = 5;
     c.rounds = 20;
   });
-  add("many slots", [](Case& c) {
+  all.add("many slots", [](Case& c) {
     c.topk = 12;
     c.experts_per_rank = 7;
   });
-  add("hidden 7168", [](Case& c) {
+  all.add("hidden 7168", [](Case& c) {
     c.hidden = 7168;
     c.topk = 8;
     c.blocks = 8;
@@ -54,47 +46,47 @@ std::vector<Case> cases() {
     c.chunk_tokens = 64;
     c.credits = 8;
   });
-  add("one vector per row", [](Case& c) {
+  all.add("one vector per row", [](Case& c) {
     c.hidden = 8;
     c.row_warps = 2;
   });
-  add("rows that slices do not divide", [](Case& c) {
+  all.add("rows that slices do not divide", [](Case& c) {
     c.hidden = 1032;
     c.warps = 12;
     c.row_warps = 3;
   });
-  add("fp16", [](Case& c) { c.dtype = c.wire = DType::kF16; });
-  add("fp32", [](Case& c) {
+  all.add("fp16", [](Case& c) { c.dtype = c.wire = DType::kF16; });
+  all.add("fp32", [](Case& c) {
     c.dtype = c.wire = DType::kF32;
     c.hidden = 260;
     c.row_warps = 2;
   });
-  add("bf16 rows, fp32 partials", [](Case& c) { c.wire = DType::kF32; });
-  add("fp32 rows, bf16 partials", [](Case& c) { c.dtype = DType::kF32; });
-  add("overflow", [](Case& c) { c.capacity = 0.5; });
-  add("planned on the device", [](Case& c) { c.plan_on_device = true; });
-  add("planned on the device, empty slots", [](Case& c) {
+  all.add("bf16 rows, fp32 partials", [](Case& c) { c.wire = DType::kF32; });
+  all.add("fp32 rows, bf16 partials", [](Case& c) { c.dtype = DType::kF32; });
+  all.add("overflow", [](Case& c) { c.capacity = 0.5; });
+  all.add("planned on the device", [](Case& c) { c.plan_on_device = true; });
+  all.add("planned on the device, empty slots", [](Case& c) {
     c.plan_on_device = true;
     c.dropped = 0.4;
     c.chunk_tokens = 1;
     c.rounds = 5;
   });
-  add("planned on the device, many slots", [](Case& c) {
+  all.add("planned on the device, many slots", [](Case& c) {
     c.plan_on_device = true;
     c.topk = 12;
     c.experts_per_rank = 7;
     c.capacity = 0.5;
     c.warps = 1;
   });
-  add("one block of one warp", [](Case& c) { c.blocks = c.warps = 1; });
-  add("a heap of virtual memory", [](Case& c) { c.heap = HeapKind::kVirtual; });
-  add("200 rounds with random delays", [](Case& c) {
+  all.add("one block of one warp", [](Case& c) { c.blocks = c.warps = 1; });
+  all.add("a heap of virtual memory", [](Case& c) { c.heap = HeapKind::kVirtual; });
+  all.add("200 rounds with random delays", [](Case& c) {
     c.tokens = {17, 5, 33};
     c.hidden = 64;
     c.rounds = 200;
     c.delays = true;
   });
-  return all;
+  return all.take();
 }
 
 /// The last rank stays away: every other rank's wait must end with an error that says so.

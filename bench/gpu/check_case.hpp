@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -39,6 +40,21 @@ struct Case {
   int warps = 4;
   int row_warps = 1;
   HeapKind heap = HeapKind::kAllocated;
+};
+
+/// Cases, each the usual one with something changed.
+class CaseList {
+ public:
+  template <typename Change>
+  void add(const char* name, Change&& change) {
+    Case& c = cases_.emplace_back();
+    c.name = name;
+    change(c);
+  }
+  [[nodiscard]] std::vector<Case> take() { return std::move(cases_); }
+
+ private:
+  std::vector<Case> cases_;
 };
 
 inline WorldCase world_case(const Case& c, int world, int ranks_per_node, std::uint64_t seed) {

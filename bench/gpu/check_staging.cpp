@@ -3,7 +3,6 @@
 #include "gpu/check_staging.hpp"
 
 #include <cstring>
-#include <functional>
 
 #include "bootstrap/collective.hpp"
 #include "engine/setup.hpp"
@@ -148,24 +147,18 @@ Status run_on_device(bootstrap::World& world, int ranks_per_node, const Case& c)
 }
 
 std::vector<Case> device_cases() {
-  std::vector<Case> all;
-  const auto add = [&](const char* name, const std::function<void(Case&)>& change) {
-    Case c;
-    c.name = name;
-    change(c);
-    all.push_back(c);
-  };
-  add("slots on the device", [](Case& c) { c.dropped = 0.3; });
-  add("slots on the device, one token a chunk, one chunk in flight", [](Case& c) {
+  CaseList all;
+  all.add("slots on the device", [](Case& c) { c.dropped = 0.3; });
+  all.add("slots on the device, one token a chunk, one chunk in flight", [](Case& c) {
     c.chunk_tokens = c.credits = 1;
     c.tokens = {0, 1, 9, 17};
   });
-  add("slots on the device, several blocks a direction, planned there", [](Case& c) {
+  all.add("slots on the device, several blocks a direction, planned there", [](Case& c) {
     c.rdma_blocks = 3;
     c.credits = 5;
     c.plan_on_device = true;
   });
-  add("slots on the device, hidden 7168", [](Case& c) {
+  all.add("slots on the device, hidden 7168", [](Case& c) {
     c.hidden = 7168;
     c.topk = 8;
     c.blocks = 8;
@@ -174,13 +167,13 @@ std::vector<Case> device_cases() {
     c.chunk_tokens = 64;
     c.credits = 8;
   });
-  add("slots on the device, 50 rounds with random delays", [](Case& c) {
+  all.add("slots on the device, 50 rounds with random delays", [](Case& c) {
     c.tokens = {17, 5, 33};
     c.hidden = 64;
     c.rounds = 50;
     c.delays = true;
   });
-  return all;
+  return all.take();
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::string fabric_obstacle(const fabric::DeviceMemoryAnswers& fabric) {
   const std::string who = name_of(fabric);
   if (!fabric.offered) return fmt::format("{} has no FI_HMEM for CUDA", who);
   if (fabric.without_cuda_calls == Answer::kNoCuda) {
-    return fmt::format("{} was built without CUDA", fabric.library);
+    return fmt::format("{} was built without CUDA", fabric.build);
   }
   if (fabric.without_cuda_calls == Answer::kNo && fabric.peer_to_peer != Answer::kYes) {
     // Its copies would wait for the kernel that waits for them.
@@ -48,7 +48,7 @@ std::string doubt(const StagingFacts& facts) {
   if (!fabric::carries_device_memory(*facts.fabric)) {
     return fmt::format("{} of {} does not say whether it copies device memory",
                        name_of(*facts.fabric),
-                       facts.fabric->library);
+                       facts.fabric->build);
   }
   return "";
 }

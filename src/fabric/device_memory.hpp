@@ -23,7 +23,7 @@ struct DeviceMemoryAnswers {
   };
 
   std::string provider;  ///< As Fabric::provider().
-  std::string library;   ///< "libfabric 1.17"
+  std::string build;     ///< Of libfabric: "libfabric 1.17".
   std::string nic;       ///< Of several: the one that these answers are of.
   bool offered = false;  ///< The provider has FI_HMEM with all else that is needed. The rest is
                          ///< only asked if so.

@@ -67,7 +67,7 @@ void ask_below(const fi_info& layered, DeviceMemoryAnswers* answers) {
 
 Result<DeviceMemoryAnswers> ask(LibfabricOptions options, const Region& memory) {
   DeviceMemoryAnswers answers;
-  answers.library = library_name();
+  answers.build = library_name();
   options.device_memory = true;
   const auto info = discover(options);
   if (!info) {

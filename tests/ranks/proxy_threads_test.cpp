@@ -27,6 +27,7 @@ using testing::run_rounds;
 using testing::run_world;
 using testing::Sweep;
 using testing::WorldCase;
+using testing::yield_at_random;
 
 struct Shape {
   int nodes, ranks_per_node, threads;
@@ -191,12 +192,7 @@ TEST(Flight, ManyRoundsWithRandomDelaysAndTwoThreads) {
     o.chunk_tokens = 3;
     o.credits = 2;
   };
-  rules.hook = [](int rank, engine::BufferHooks& hooks) {
-    hooks.before_operation = [rank](int role, int block, std::uint64_t op) {
-      Random random(op * 31 + static_cast<std::uint64_t>(rank * 7 + role * 3 + block));
-      for (std::uint64_t i = random.below(64); i > 0; --i) std::this_thread::yield();
-    };
-  };
+  rules.hook = yield_at_random;
   const Status status = run_rounds(c, rules);
   ASSERT_TRUE(status) << status.error().to_string();
 }

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "bootstrap/threads_world.hpp"
@@ -31,6 +32,15 @@ inline std::vector<std::vector<std::int32_t>> random_ids(const WorldCase& c,
     }
   }
   return ids;
+}
+
+/// Blocks begin an operation some yields late, each time and everywhere other ones: a hook of
+/// Rules.
+inline void yield_at_random(int rank, engine::BufferHooks& hooks) {
+  hooks.before_operation = [rank](int role, int block, std::uint64_t op) {
+    Random random(op * 31 + static_cast<std::uint64_t>(rank * 7 + role * 3 + block));
+    for (std::uint64_t i = random.below(64); i > 0; --i) std::this_thread::yield();
+  };
 }
 
 struct Rules {

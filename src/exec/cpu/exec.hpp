@@ -145,11 +145,11 @@ class CpuExec {
     store_release(word, value);
     ring_bell(context_.rank.control(local));
   }
-  /// What was there before this operation is visible to who acquires any of the eight words of a
-  /// line. They may be seen one by one: each tells by itself that it is new.
+  /// What was there before this operation is visible to who acquires any of the words of a
+  /// memory::PostingLine. They may be seen one by one: each tells by itself that it is new.
   void signal_line(int local, std::uint64_t* to, const std::uint64_t* words) {
     __builtin_ia32_sfence();
-    for (int w = 0; w < 8; ++w) store_release(to + w, words[w]);
+    for (int w = 0; w < memory::PostingLine::kWords; ++w) store_release(to + w, words[w]);
     ring_bell(context_.rank.control(local));
   }
   void signal_self(std::uint64_t* word, std::uint64_t value) {

@@ -176,17 +176,14 @@ class CudaExec {
   }
   /// The warp that gets here has fenced at the start of its kernel (fence_before_posting).
   __device__ void signal_line(int /*local*/, std::uint64_t* to, const std::uint64_t* words) {
-#pragma unroll
-    for (int w = 0; w < 8; w += 2) ptx::store_pair(to + w, words[w], words[w + 1]);
+    ptx::store_pairs<memory::PostingLine::kWords>(to, words);
   }
   /// Own words are read on this device alone.
   __device__ void signal_self(std::uint64_t* word, std::uint64_t value) {
     ptx::store_release_device(word, value);
   }
   /// The end of the kernel precedes the next one.
-  __device__ void signal_next(std::uint64_t* word, std::uint64_t value) {
-    *word = value;
-  }
+  __device__ void signal_next(std::uint64_t* word, std::uint64_t value) { *word = value; }
   [[nodiscard]] __device__ bool last_to_arrive(Word counter) {
     __syncthreads();
     bool last = false;
@@ -225,9 +222,7 @@ class CudaExec {
     ptx::store_release(&rings.entries[entry], pack(descriptor, ring_lap(index, rings.size)));
   }
 
-  [[nodiscard]] __device__ bool recording() const {
-    return kRecord;
-  }
+  [[nodiscard]] __device__ bool recording() const { return kRecord; }
   /// Of lanes that write spans; 0 on the others.
   [[nodiscard]] __device__ std::uint64_t stamp() const {
     if constexpr (!kRecord) return 0;
@@ -274,12 +269,8 @@ class CudaExec {
     record.chunk = chunk;
     publish(FailureRecord::kChunk);
   }
-  [[nodiscard]] __device__ bool failed() const {
-    return ptx::load_acquire(context_.claimed) != 0;
-  }
-  [[nodiscard]] __device__ std::uint64_t op() const {
-    return op_;
-  }
+  [[nodiscard]] __device__ bool failed() const { return ptx::load_acquire(context_.claimed) != 0; }
+  [[nodiscard]] __device__ std::uint64_t op() const { return op_; }
 
  private:
   /// Polls between two looks at abort words and the clock.
@@ -352,12 +343,8 @@ class CudaExec {
     rings.spans[static_cast<std::size_t>(blockIdx.x) * rings.capacity + at] = span;
   }
 
-  __device__ bool claim() {
-    return claim_failure(context_);
-  }
-  __device__ void publish(FailureRecord::Kind kind) {
-    publish_failure(context_, rank_, kind);
-  }
+  __device__ bool claim() { return claim_failure(context_); }
+  __device__ void publish(FailureRecord::Kind kind) { publish_failure(context_, rank_, kind); }
 
   const Context& context_;
   const RankView& rank_;

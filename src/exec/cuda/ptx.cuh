@@ -34,6 +34,13 @@ __device__ __forceinline__ void store_pair(std::uint64_t* to,
                : "memory");
 }
 
+/// Several pairs.
+template <int kWords>
+__device__ __forceinline__ void store_pairs(std::uint64_t* to, const std::uint64_t* words) {
+#pragma unroll
+  for (int w = 0; w < kWords; w += 2) store_pair(to + w, words[w], words[w + 1]);
+}
+
 /// Brings the line of an address into the second-level cache.
 __device__ __forceinline__ void prefetch(const void* at) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(at));

@@ -30,7 +30,7 @@ StagingFacts able() {
                   .coherent_link = false};
   facts.fabric.emplace();
   facts.fabric->provider = "rocket";
-  facts.fabric->library = "libfabric 9.1";
+  facts.fabric->build = "libfabric 9.1";
   facts.fabric->offered = true;
   facts.fabric->peer_to_peer = Answer::kYes;
   facts.fabric->without_cuda_calls = Answer::kYes;

@@ -96,7 +96,7 @@ TEST(DeviceMemory, ThatOfTcpIsNotOffered) {
   ASSERT_TRUE(answers.has_value()) << answers.error().to_string();
   EXPECT_FALSE(answers->offered);
   EXPECT_THAT(answers->provider, ::testing::AnyOf("net", "tcp"));
-  EXPECT_THAT(answers->library, HasSubstr("libfabric "));
+  EXPECT_THAT(answers->build, HasSubstr("libfabric "));
   EXPECT_FALSE(carries_device_memory(*answers));
   const auto nics = ask_about_device_memory({"127.0.0.1", "127.0.0.2"}, {}, pretended(bytes));
   ASSERT_TRUE(nics.has_value());
