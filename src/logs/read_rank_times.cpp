@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The shunt authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// One time a rank, in whatever words: "Rank 4: average of last 30 rounds: 489.46 us", "[rank 4]
+// One time a rank, in whatever words: "Rank 5: mean of the last 40 rounds: 612.5 us", "[rank 4]
 // dispatch latency 0.489 ms". Lines that say the same of at least three ranks.
 #include <algorithm>
 #include <array>
