@@ -80,6 +80,10 @@ std::vector<Case> cases() {
   });
   all.add("one block of one warp", [](Case& c) { c.blocks = c.warps = 1; });
   all.add("a heap of virtual memory", [](Case& c) { c.heap = HeapKind::kVirtual; });
+  all.add("peers that atomics do not reach", [](Case& c) {
+    c.peer_atomics = false;
+    c.rounds = 5;
+  });
   all.add("200 rounds with random delays", [](Case& c) {
     c.tokens = {17, 5, 33};
     c.hidden = 64;
@@ -130,6 +134,7 @@ Result<std::vector<std::string>> run_checks(bootstrap::World& world,
     const WorldCase second = world_case(c, world.size(), ranks_per_node, seed++);
     engine::cuda::Hooks hooks;
     hooks.heap = c.heap;
+    hooks.peer_atomics = c.peer_atomics;
     auto buffer = Buffer::create(world, options_of(c, first), geometry_of(c, first), hooks);
     if (!buffer) return Unexpected(std::move(buffer).error());
     SHUNT_TRY(run_rounds(**buffer, c, first, second));

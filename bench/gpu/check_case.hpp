@@ -40,6 +40,7 @@ struct Case {
   int warps = 4;
   int row_warps = 1;
   HeapKind heap = HeapKind::kAllocated;
+  bool peer_atomics = true;
 };
 
 /// Cases, each the usual one with something changed.

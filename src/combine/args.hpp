@@ -45,6 +45,13 @@ struct CombineArgs {
                                    ///< send role and receive role one region each.
   std::uint64_t terms_region = 0;  ///< Terms of one role's region.
   int max_terms = 1;               ///< nodes + fanout.
+
+  /// What this rank tells its node peers on entering.
+  [[nodiscard]] SHUNT_HOST_DEVICE memory::Posting posting() const {
+    memory::Posting mine = input;
+    mine.hash = hash;
+    return mine;
+  }
 };
 static_assert(std::is_trivially_copyable_v<CombineArgs>);
 

@@ -23,9 +23,9 @@ template <exec::Executor Exec>
         !shunt::exec::block_wait(exec, rank.word(exec::Word::kReceiveDone), args.op + 1, own)) {
       return false;
     }
+    dispatch::signal_peers(exec, rank.layout.intra_done);
   }
-  dispatch::signal_peers(exec, rank.layout.read_done);
-  if (!dispatch::await_peers(exec, rank.layout.read_done, kRelease)) return false;
+  if (!dispatch::await_peers(exec, rank.layout.intra_done, kRelease)) return false;
   for (int p = 0; p < rank.peers(); ++p) {
     const std::uint64_t end = rank.sent[kCombineKind][p];
     const auto chunks = static_cast<std::uint64_t>(args.maps.chunks_from(p));
@@ -48,6 +48,36 @@ SHUNT_DEVICE void prefetch_first(Exec& exec, const CombineArgs& args) {
   }
 }
 
+/// Sums the tokens that only this node served. Whole block. False once the operation has failed;
+/// `ends`: whether this block is the one that goes on to end it.
+template <exec::Executor Exec>
+[[nodiscard]] SHUNT_DEVICE bool sum_own_tokens(Exec& exec,
+                                               const CombineArgs& args,
+                                               const exec::RowTarget* targets,
+                                               bool* ends) {
+  const exec::RankView& rank = exec.rank();
+  const exec::WaitSite site{record::Phase::kCombineIntraNode, record::WaitReason::kNone, -1, -1};
+  exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
+  exec::SpanScope sum(exec, site, record::SpanKind::kReduce);
+  exec::SumTerm* terms = my_terms(exec, args, Region::kIntra);
+  int tokens = 0;
+  const bool summed =
+      exec::for_my_rows(exec, args.tokens, 1, [&](std::int64_t t, const exec::RowShare& share) {
+        if (has_remote(args, rank, t)) return true;
+        if (!sum_token(exec, args, targets, t, terms, share)) return false;
+        if (share.slice == 0) ++tokens;
+        return true;
+      });
+  sum.add_bytes(static_cast<std::uint64_t>(tokens) * args.hidden * size_of(args.types.output));
+  sum.stop();
+  if (!exec.block_agree(summed)) return false;
+  // Between nodes the other roles read rows of node peers too.
+  *ends = rank.peers() > 0 ? exec.last_to_arrive(exec::Word::kIntraArrivals)
+                           : dispatch::arrive_at_peers(exec, rank.layout.intra_done);
+  phase.stop();
+  return true;
+}
+
 /// The intra role of combine. True on the one block whose return ends the operation on this rank.
 template <exec::Executor Exec>
 SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
@@ -57,10 +87,9 @@ SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
   if (exec.block() == 0 && exec.warp() == 0) {
     const exec::SpanScope phase(exec,
                                 {record::Phase::kCombineSync, record::WaitReason::kNone, -1, -1},
-                                record::SpanKind::kPhase);
-    memory::Posting mine = args.input;
-    mine.hash = args.hash;
-    dispatch::publish_posting(exec, mine);
+                                record::SpanKind::kPhase,
+                                exec.entered());
+    dispatch::publish_posting(exec, args.posting());
   }
   if (exec.warp_leader()) prefetch_first(exec, args);
   const exec::RowTarget* targets = nullptr;
@@ -72,23 +101,10 @@ SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
         exec, args.hash, own_rows_base(rank, args), args.targets.intra, kBarrier);
     if (targets == nullptr) return false;
   }
-  bool summed = true;
-  {
-    const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
-    exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
-    exec::SpanScope sum(exec, site, record::SpanKind::kReduce);
-    exec::SumTerm* terms = my_terms(exec, args, Region::kIntra);
-    summed =
-        exec::for_my_rows(exec, args.tokens, 1, [&](std::int64_t t, const exec::RowShare& share) {
-          if (has_remote(args, rank, t)) return true;
-          if (!sum_token(exec, args, targets, t, terms, share)) return false;
-          if (share.slice == 0) sum.add_bytes(args.hidden * size_of(args.types.output));
-          return true;
-        });
-  }
-  if (!exec.block_agree(summed) || !exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
-  if (!combine_release(exec, args)) return false;
-  if (exec.block_leader()) exec.signal_next(rank.word(exec::Word::kIntraDone), args.op + 1);
+  bool ends = false;
+  if (!sum_own_tokens(exec, args, targets, &ends)) return false;
+  if (!ends || !combine_release(exec, args)) return false;
+  if (exec.block_leader()) exec.end_operation();
   return true;
 }
 

@@ -89,6 +89,13 @@ struct DispatchArgs {
   std::int32_t* send_scratch = nullptr;     ///< [send blocks][peers].
   std::int32_t* receive_scratch = nullptr;  ///< [receive blocks][peers].
   RoleTargets targets;
+
+  /// What this rank tells its node peers on entering.
+  [[nodiscard]] SHUNT_HOST_DEVICE memory::Posting posting() const {
+    memory::Posting mine = output;
+    mine.hash = hash;
+    return mine;
+  }
 };
 static_assert(std::is_trivially_copyable_v<DispatchArgs>);
 

@@ -16,12 +16,14 @@ namespace shunt::dispatch {
 /// than warps that end together gain.)
 inline constexpr int kTailSlices = 4;
 
+/// Stores the caller's own rows and tells the node peers. Whole block. False once the operation has
+/// failed; `ends`: whether this block is the one that goes on to end it.
 template <exec::Executor Exec>
-[[nodiscard]] SHUNT_DEVICE bool store_own_rows(Exec& exec, const DispatchArgs& args) {
+[[nodiscard]] SHUNT_DEVICE bool store_own_rows(Exec& exec, const DispatchArgs& args, bool* ends) {
   const exec::RankView& rank = exec.rank();
   constexpr auto kIntra = record::Phase::kDispatchIntra;
   const exec::WaitSite site{kIntra, record::WaitReason::kNone, -1, -1};
-  const exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
+  exec::SpanScope phase(exec, site, record::SpanKind::kPhase);
   if (!await_bases(exec, args, kIntra)) return false;
   const exec::RowTarget* targets =
       await_targets(exec,
@@ -32,6 +34,8 @@ template <exec::Executor Exec>
   if (targets == nullptr) return false;
   const auto topk = static_cast<std::int64_t>(args.layout.topk);
   exec::SpanScope copy(exec, site, record::SpanKind::kCopy);
+  // Counted apart from the bytes of slices, so that next to nothing is counted where rows move.
+  int whole = 0;
   (void)exec::for_my_rows(
       exec, args.own_count, kTailSlices, [&](std::int64_t i, const exec::RowShare& share) {
         const std::int32_t token = args.own_tokens[i];
@@ -40,11 +44,19 @@ template <exec::Executor Exec>
             args.ids + token * topk,
             args.layout.has_weights ? args.weights + token * topk : nullptr,
             {rank.rank, token}};
-        copy.add_bytes(
-            store_record(exec, args, targets, args.own_rows + i * args.fanout, record, share));
+        const int stored =
+            store_record(exec, args, targets, args.own_rows + i * args.fanout, record, share);
+        if (share.slices == 1) {
+          whole += stored;
+        } else if (exec.recording()) {
+          copy.add_bytes(static_cast<std::uint64_t>(stored) * row_slice(args, share).count);
+        }
         return true;
       });
-  exec.block_sync();
+  copy.add_bytes(static_cast<std::uint64_t>(whole) * args.layout.hidden_bytes);
+  copy.stop();
+  *ends = arrive_at_peers(exec, rank.layout.intra_done);
+  phase.stop();
   return true;
 }
 
@@ -55,7 +67,7 @@ template <exec::Executor Exec>
   const std::uint32_t capacity = exec.rank().layout.capacity[kind];
   const std::uint64_t first = end - begin > capacity ? end - capacity : begin;
   return shunt::exec::block_waits(
-      exec, static_cast<std::int64_t>(end - first), [&](std::int64_t i) {
+      exec, static_cast<std::int64_t>(end - first), [&](std::int64_t i, auto& /*waited*/) {
         const std::uint64_t sequence = first + static_cast<std::uint64_t>(i);
         return shunt::exec::await_completed(exec,
                                             kind,
@@ -72,14 +84,16 @@ template <exec::Executor Exec>
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE bool await_peers(Exec& exec, std::size_t done, record::Phase phase) {
   const exec::RankView& rank = exec.rank();
-  return shunt::exec::block_waits(exec, rank.shape.ranks_per_node, [&](std::int64_t l) {
-    return exec.wait_until(rank.heap_word(done + static_cast<std::size_t>(l) * memory::kLine),
-                           exec.op() + 1,
-                           {phase,
-                            record::WaitReason::kPeerDone,
-                            rank.shape.rank_of(rank.node, static_cast<int>(l)),
-                            -1});
-  });
+  return shunt::exec::block_waits(
+      exec, rank.shape.ranks_per_node, [&](std::int64_t l, auto& waited) {
+        return exec.wait_until(rank.heap_word(done + static_cast<std::size_t>(l) * memory::kLine),
+                               (exec.op() + 1) * memory::kWhole,
+                               {phase,
+                                record::WaitReason::kPeerDone,
+                                rank.shape.rank_of(rank.node, static_cast<int>(l)),
+                                -1},
+                               waited);
+      });
 }
 
 template <exec::Executor Exec>
@@ -110,13 +124,10 @@ template <exec::Executor Exec>
 /// The intra role. True on the one block whose return ends the operation on this rank.
 template <exec::Executor Exec>
 SHUNT_DEVICE bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
-  const exec::RankView& rank = exec.rank();
   if (!shunt::exec::enter_operation(exec, record::Phase::kDispatchIntra)) return false;
   bool counted = true;
   if (exec.block() == 0 && exec.warp() == 0) {
-    memory::Posting mine = args.output;
-    mine.hash = args.hash;
-    publish_posting(exec, mine);
+    publish_posting(exec, args.posting());
     counted = count_exchange(exec, args);
   }
   const std::int64_t first = shunt::exec::first_row(exec);
@@ -124,11 +135,10 @@ SHUNT_DEVICE bool dispatch_intra(Exec& exec, const DispatchArgs& args) {
     exec.prefetch(args.own_tokens + first);
     exec.prefetch(args.own_rows + first * args.fanout);
   }
-  if (!exec.block_agree(counted) || !store_own_rows(exec, args)) return false;
-  if (!exec.last_to_arrive(exec::Word::kIntraArrivals)) return false;
-  signal_peers(exec, rank.layout.intra_done);
-  if (!dispatch_sync(exec, args)) return false;
-  if (exec.block_leader()) exec.signal_next(rank.word(exec::Word::kIntraDone), args.op + 1);
+  bool ends = false;
+  if (!exec.block_agree(counted) || !store_own_rows(exec, args, &ends)) return false;
+  if (!ends || !dispatch_sync(exec, args)) return false;
+  if (exec.block_leader()) exec.end_operation();
   return true;
 }
 

@@ -123,6 +123,7 @@ template <exec::Executor Exec>
                  refs);
   }
   const std::int32_t records = view.header->records;
+  int stored = 0;
   for (std::int32_t i = exec.warp(); i < records; i += exec.warps()) {
     const auto at = static_cast<std::uint64_t>(i);
     const RecordView record{view.rows + at * args.layout.hidden_bytes,
@@ -131,8 +132,9 @@ template <exec::Executor Exec>
                                 ? view.weights + at * static_cast<std::uint64_t>(args.layout.topk)
                                 : nullptr,
                             {source, view.tokens[i]}};
-    copy.add_bytes(store_record(exec, args, targets, refs + i * args.fanout, record, {}));
+    stored += store_record(exec, args, targets, refs + i * args.fanout, record, {});
   }
+  copy.add_bytes(static_cast<std::uint64_t>(stored) * args.layout.hidden_bytes);
   exec.block_sync();
   if (exec.block_leader()) release_chunk(exec, kDispatchKind, peer, sequence);
   return true;

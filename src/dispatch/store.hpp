@@ -19,14 +19,34 @@ struct RecordView {
   RowSource source;
 };
 
-/// Publishes this rank's posting to all ranks of its node, itself included. One warp.
+/// Hands signal(local, to, words) what a rank posts for operation `op`, for every rank of its node,
+/// itself included; one warp shares them.
+template <typename Signal>
+SHUNT_DEVICE void post_lines(const exec::RankView& rank,
+                             const memory::Posting& mine,
+                             std::uint64_t op,
+                             int lane,
+                             int lanes,
+                             Signal&& signal) {
+  const memory::PostingLine line = memory::PostingLine::of(mine, op);
+  for (int l = lane; l < rank.shape.ranks_per_node; l += lanes) {
+    auto* to = rank.at<memory::PostingLine>(l, rank.layout.postings) + rank.local;
+    signal(l, to->words, line.words);
+  }
+}
+
+/// The first thing that a rank does in an operation. One warp.
 template <exec::Executor Exec>
 SHUNT_DEVICE void publish_posting(Exec& exec, const memory::Posting& mine) {
-  const exec::RankView& rank = exec.rank();
-  const memory::PostingLine line = memory::PostingLine::of(mine, exec.op());
-  for (int l = exec.lane(); l < rank.shape.ranks_per_node; l += exec.lanes()) {
-    auto* to = rank.at<memory::PostingLine>(l, rank.layout.postings) + rank.local;
-    exec.signal_line(l, to->words, line.words);
+  if constexpr (!Exec::kPostsFirst) {
+    post_lines(exec.rank(),
+               mine,
+               exec.op(),
+               exec.lane(),
+               exec.lanes(),
+               [&](int local, std::uint64_t* to, const std::uint64_t* words) {
+                 exec.signal_line(local, to, words);
+               });
   }
 }
 
@@ -63,7 +83,7 @@ template <exec::Executor Exec>
       exec.target_table(memory + static_cast<std::ptrdiff_t>(exec.block()) * locals);
   // Every word of every peer is one lane's: none waits for another's answer.
   const bool posted = shunt::exec::block_waits(
-      exec, static_cast<std::int64_t>(locals) * Line::kUsed, [&](std::int64_t i) {
+      exec, static_cast<std::int64_t>(locals) * Line::kUsed, [&](std::int64_t i, auto& waited) {
         const auto l = static_cast<int>(i) / Line::kUsed;
         const int w = static_cast<int>(i) % Line::kUsed;
         const int peer = rank.shape.rank_of(rank.node, l);
@@ -75,7 +95,8 @@ template <exec::Executor Exec>
         if (!exec.wait_any(here,
                            &table[l].words[Line::kReady],
                            exec.op() + 1,
-                           {phase, record::WaitReason::kPost, peer, -1})) {
+                           {phase, record::WaitReason::kPost, peer, -1, w == Line::kReady},
+                           waited)) {
           return false;
         }
         if (w == Line::kHash && Line::value(word) != hash) {
@@ -92,16 +113,43 @@ template <exec::Executor Exec>
   return posted ? targets : nullptr;
 }
 
+/// Visits this rank's `done` line at every node peer, itself included. One warp.
+template <exec::Executor Exec, typename Visit>
+SHUNT_DEVICE void for_done_lines(Exec& exec, std::size_t done, Visit&& visit) {
+  const exec::RankView& rank = exec.rank();
+  const std::size_t line = done + static_cast<std::size_t>(rank.local) * memory::kLine;
+  for (int l = exec.lane(); l < rank.shape.ranks_per_node; l += exec.lanes()) {
+    visit(l, rank.peer_word(l, line));
+  }
+}
+
 /// Tells all node peers, in their `done` lines, that this rank has got so far in this operation.
 /// Whole block, after it has met.
 template <exec::Executor Exec>
 SHUNT_DEVICE void signal_peers(Exec& exec, std::size_t done) {
-  const exec::RankView& rank = exec.rank();
   if (exec.warp() != 0) return;
-  const std::size_t line = done + static_cast<std::size_t>(rank.local) * memory::kLine;
-  for (int l = exec.lane(); l < rank.shape.ranks_per_node; l += exec.lanes()) {
-    exec.signal(l, rank.peer_word(l, line), exec.op() + 1);
+  for_done_lines(exec, done, [&](int local, std::uint64_t* word) {
+    exec.signal(local, word, (exec.op() + 1) * memory::kWhole);
+  });
+}
+
+/// This block has ended its part of the intra role; once all have, the node peers see it in their
+/// `done` lines. Whole block. True on the one that goes on to end the operation: the first, which
+/// has yet to wait for the others, or, where peers' words cannot be added to, the last to arrive.
+template <exec::Executor Exec>
+[[nodiscard]] SHUNT_DEVICE bool arrive_at_peers(Exec& exec, std::size_t done) {
+  if (!exec.adds_at_peers()) {
+    const bool last = exec.last_to_arrive(exec::Word::kIntraArrivals);
+    if (last) signal_peers(exec, done);
+    return last;
   }
+  exec.block_sync();
+  if (exec.warp() == 0) {
+    const std::uint64_t share = memory::share_of(exec.block(), exec.blocks());
+    for_done_lines(
+        exec, done, [&](int local, std::uint64_t* word) { exec.signal_add(local, word, share); });
+  }
+  return exec.block() == 0;
 }
 
 /// A lane's share of a record's ids and weights, one of every `lanes`.
@@ -145,22 +193,27 @@ SHUNT_DEVICE void store_metadata(Exec& exec,
   }
 }
 
+/// What of a row falls to a warp, in bytes: whole accesses of 32 lanes of 16 bytes.
+[[nodiscard]] SHUNT_HOST_DEVICE inline exec::Slice row_slice(const DispatchArgs& args,
+                                                             const exec::RowShare& share) {
+  return exec::slice_of(share, args.layout.hidden_bytes, 512);
+}
+
 /// Stores one record into its rows (at most args.fanout; a −1 local ends the list early), reading
 /// the row once. Rows at or beyond a posted capacity are left out. One warp, its slice of the row;
-/// the first slice brings ids, weights and source. Returns the bytes stored.
+/// the first slice brings ids, weights and source. Returns how many rows got theirs.
 template <exec::Executor Exec>
-SHUNT_DEVICE std::uint64_t store_record(Exec& exec,
-                                        const DispatchArgs& args,
-                                        const exec::RowTarget* targets,
-                                        const plan::RowRef* refs,
-                                        const RecordView& record,
-                                        const exec::RowShare& share) {
+SHUNT_DEVICE int store_record(Exec& exec,
+                              const DispatchArgs& args,
+                              const exec::RowTarget* targets,
+                              const plan::RowRef* refs,
+                              const RecordView& record,
+                              const exec::RowShare& share) {
   const std::uint64_t row_bytes = args.layout.hidden_bytes;
-  // Whole accesses of a warp: 32 lanes of 16 bytes.
-  const exec::Slice slice = exec::slice_of(share, row_bytes, 512);
+  const exec::Slice slice = row_slice(args, share);
   exec::RowBatch local;
   exec::RowBatch& batch = exec.row_batch(local);
-  std::uint64_t stored = 0;
+  int stored = 0;
   bool more = true;
   for (int first = 0; more && first < args.fanout; first += exec::RowBatch::kRows) {
     const int end =
@@ -194,7 +247,7 @@ SHUNT_DEVICE std::uint64_t store_record(Exec& exec,
     exec.copy_multi(batch.at, rows, record.row + slice.begin, slice.count);
     if (brings) store_metadata(exec, args, targets, batch, rows, record, choice);
     exec.warp_sync();
-    stored += static_cast<std::uint64_t>(rows) * slice.count;
+    stored += rows;
   }
   return stored;
 }

@@ -44,17 +44,20 @@ concept Executor = requires(E& e,
   { e.block_total(std::uint64_t{}) } -> std::convertible_to<std::uint64_t>;
   e.copy(bytes, bytes, std::size_t{});
   e.copy_multi(many, int{}, bytes, std::size_t{});
+  typename E::Waited;
   { e.wait_until(word, std::uint64_t{}, site) } -> std::convertible_to<bool>;
   e.signal(int{}, word, std::uint64_t{});
   e.signal_self(word, std::uint64_t{});
-  e.signal_next(word, std::uint64_t{});
-  e.signal_line(int{}, word, word);
+  { e.adds_at_peers() } -> std::convertible_to<bool>;
+  e.signal_add(int{}, word, std::uint64_t{});
+  e.end_operation();
   e.prefetch(bytes);
   { e.last_to_arrive(Word::kSendArrivals) } -> std::convertible_to<bool>;
   { e.next_unit(std::int64_t{}, e.draw_unit()) } -> std::convertible_to<std::int64_t>;
   e.post(descriptor);
   { e.stamp() } -> std::convertible_to<std::uint64_t>;
-  e.span(site, record::SpanKind::kPhase, std::uint64_t{}, std::uint64_t{});
+  { e.entered() } -> std::convertible_to<std::uint64_t>;
+  e.span(site, record::SpanKind::kPhase, std::uint64_t{}, std::uint64_t{}, std::uint64_t{});
 };
 
 /// Records a phase (or a copy, a sum …) from construction to destruction: a phase of this block, a
@@ -63,10 +66,17 @@ template <typename Exec>
 class SpanScope {
  public:
   SHUNT_DEVICE SpanScope(Exec& exec, const WaitSite& site, record::SpanKind kind)
-      : exec_(exec), site_(site), kind_(kind), begin_(exec.stamp()) {}
+      : SpanScope(exec, site, kind, exec.stamp()) {}
+  SHUNT_DEVICE SpanScope(Exec& exec,
+                         const WaitSite& site,
+                         record::SpanKind kind,
+                         std::uint64_t begin)
+      : exec_(exec), site_(site), kind_(kind), begin_(begin) {}
   SpanScope(const SpanScope&) = delete;
   SpanScope& operator=(const SpanScope&) = delete;
-  SHUNT_DEVICE ~SpanScope() { exec_.span(site_, kind_, begin_, bytes_); }
+  SHUNT_DEVICE ~SpanScope() { exec_.span(site_, kind_, begin_, bytes_, end_); }
+  /// It ends here, and is written later: a store stands in the way of the release that follows.
+  SHUNT_DEVICE void stop() { end_ = exec_.stamp(); }
   SHUNT_DEVICE void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
 
  private:
@@ -75,6 +85,7 @@ class SpanScope {
   const record::SpanKind kind_;
   const std::uint64_t begin_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t end_ = 0;  ///< 0: not stopped.
 };
 
 /// Waits of one warp: its lanes share wait(0) … wait(count − 1) among them. True on all lanes once
@@ -86,12 +97,23 @@ template <Executor Exec, typename Wait>
   return exec.warp_agree(ok);
 }
 
-/// The same for a whole block: its first warp waits, all warps get the result and see what it saw.
+/// The same for a whole block: its first warp waits, wait(i, waited), and all warps get the result
+/// and see what it saw. What a wait leaves in `waited` is recorded once the other warps have gone
+/// on.
 template <Executor Exec, typename Wait>
 [[nodiscard]] SHUNT_DEVICE bool block_waits(Exec& exec, std::int64_t count, Wait&& wait) {
   bool ok = true;
-  if (exec.warp() == 0) ok = warp_waits(exec, count, wait);
-  return exec.block_agree(ok);
+  typename Exec::Waited waited;
+  if (exec.warp() == 0) {
+    for (std::int64_t i = exec.lane(); ok && i < count; i += exec.lanes()) {
+      if (i >= exec.lanes()) exec.write_wait(waited);
+      ok = wait(i, waited);
+    }
+    ok = exec.warp_agree(ok);
+  }
+  ok = exec.block_agree(ok);
+  exec.write_wait(waited);
+  return ok;
 }
 
 /// A whole block waits for one word.
@@ -100,7 +122,9 @@ template <Executor Exec>
                                            const std::uint64_t* word,
                                            std::uint64_t at_least,
                                            const WaitSite& site) {
-  return block_waits(exec, 1, [&](std::int64_t) { return exec.wait_until(word, at_least, site); });
+  return block_waits(exec, 1, [&](std::int64_t, auto& waited) {
+    return exec.wait_until(word, at_least, site, waited);
+  });
 }
 
 /// What of a row falls to a warp: one of `slices` equal slices, since several warps may share it.

@@ -16,8 +16,9 @@ namespace shunt::exec {
 struct WaitSite {
   record::Phase phase = record::Phase::kNone;
   record::WaitReason reason = record::WaitReason::kNone;
-  int peer = -1;   ///< The rank that must act, −1 if several.
-  int chunk = -1;  ///< −1 if none.
+  int peer = -1;         ///< The rank that must act, −1 if several.
+  int chunk = -1;        ///< −1 if none.
+  bool recorded = true;  ///< False: another lane waits for the same, and its span tells of both.
 };
 
 /// A wait that ended badly.

@@ -19,7 +19,6 @@ Layout::Layout(const cluster::Shape& shape, const ChannelSizes& sizes) {
   postings = take(local * sizeof(PostingLine));
   intra_done = take(local * kLine);
   forward_done = take(local * kLine);
-  read_done = take(local * kLine);
   count_stride = align_up(sizeof(CountEntry) + local * sizeof(std::int32_t), kLine);
   counts = take(2 * world * count_stride);
   constexpr std::size_t kPage = 4096;

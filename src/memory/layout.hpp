@@ -89,6 +89,16 @@ struct alignas(64) CountEntry {
   std::int32_t source = 0;
 };
 
+/// What a line of Layout::intra_done gains in an operation, all at once or in shares of blocks.
+inline constexpr std::uint64_t kWhole = std::uint64_t{1} << 20;
+
+/// Of that, what block `block` of `blocks` brings: all of them together bring all of it.
+[[nodiscard]] SHUNT_HOST_DEVICE constexpr std::uint64_t share_of(int block, int blocks) {
+  const auto b = static_cast<std::uint64_t>(block);
+  const auto n = static_cast<std::uint64_t>(blocks);
+  return (b + 1) * kWhole / n - b * kWhole / n;
+}
+
 /// Offsets into a heap. Regions for channels are indexed by kind (fabric::SignalKind 0 … 2).
 class Layout {
  public:
@@ -97,11 +107,11 @@ class Layout {
 
   std::size_t control = 0;
   std::size_t postings = 0;  ///< PostingLine[local]: by the node peer it is named for.
-  std::size_t intra_done =
-      0;  ///< line[local]: that peer has stored all its own rows for s (s + 1).
-  std::size_t forward_done = 0;  ///< line[local]: … all rows that it forwards.
-  std::size_t read_done = 0;  ///< line[local]: that peer has read all it needs of this rank's rows.
-  std::size_t counts = 0;     ///< CountEntry[2][world], stride count_stride.
+  /// line[local]: that peer has done all of operation s in this node but to forward: stored its
+  /// rows, or read all it needs of this rank's ((s + 1) · kWhole). Every operation moves it.
+  std::size_t intra_done = 0;
+  std::size_t forward_done = 0;  ///< line[local]: … it has stored all rows that it forwards.
+  std::size_t counts = 0;        ///< CountEntry[2][world], stride count_stride.
   std::size_t count_stride = 0;
 
   /// From here to fabric_end: what the fabric and progress threads touch. An executor whose heap

@@ -102,6 +102,7 @@ class LockstepExec {
       : context_(context), shared_(shared), inner_(inner), warp_(warp), lane_(lane) {}
 
   static constexpr bool kInOrder = false;
+  static constexpr bool kPostsFirst = false;
 
   [[nodiscard]] const exec::RankView& rank() const { return inner_.rank(); }
   [[nodiscard]] int block() const { return inner_.block(); }
@@ -205,7 +206,12 @@ class LockstepExec {
   }
   void prefetch(const void* at) const { inner_.prefetch(at); }
   void signal_self(std::uint64_t* word, std::uint64_t value) { inner_.signal_self(word, value); }
-  void signal_next(std::uint64_t* word, std::uint64_t value) { inner_.signal_next(word, value); }
+  /// As a device does it, though the CPU does not.
+  [[nodiscard]] bool adds_at_peers() const { return true; }
+  void signal_add(int local, std::uint64_t* word, std::uint64_t value) {
+    inner_.signal_add(local, word, value);
+  }
+  void end_operation() { inner_.end_operation(); }
   [[nodiscard]] bool last_to_arrive(exec::Word counter) {
     block_sync();
     return block_broadcast(block_leader() && inner_.last_to_arrive(counter) ? 1 : 0) == 1;
@@ -217,7 +223,24 @@ class LockstepExec {
 
   [[nodiscard]] bool recording() const { return false; }
   [[nodiscard]] std::uint64_t stamp() const { return 0; }
-  void span(const exec::WaitSite&, record::SpanKind, std::uint64_t, std::uint64_t) {}
+  [[nodiscard]] std::uint64_t entered() const { return 0; }
+  void span(const exec::WaitSite&, record::SpanKind, std::uint64_t, std::uint64_t, std::uint64_t) {}
+  using Waited = exec::cpu::CpuExec::Waited;
+  [[nodiscard]] bool wait_until(const std::uint64_t* word,
+                                std::uint64_t at_least,
+                                const exec::WaitSite& site,
+                                Waited& /*waited*/) {
+    return inner_.wait_until(word, at_least, site);
+  }
+  template <typename Done>
+  [[nodiscard]] bool wait_any(Done&& done,
+                              const std::uint64_t* word,
+                              std::uint64_t at_least,
+                              const exec::WaitSite& site,
+                              Waited& /*waited*/) {
+    return inner_.wait_any(std::forward<Done>(done), word, at_least, site);
+  }
+  void write_wait(Waited& /*waited*/) {}
 
   void fail_mismatch(int source, std::uint64_t op, std::uint64_t hash, std::uint64_t own_hash) {
     inner_.fail_mismatch(source, op, hash, own_hash);

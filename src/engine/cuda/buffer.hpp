@@ -66,6 +66,7 @@ struct Hooks {
   bool near_cpus = true;                 ///< As DeviceOptions::near_cpus.
   HeapKind heap = HeapKind::kAllocated;  ///< As DeviceOptions::heap.
   Staging staging = Staging::kAuto;      ///< As DeviceOptions::staging.
+  bool peer_atomics = true;              ///< False: as where atomics do not reach other devices.
   /// What `make_fabric` makes of memory of the device, in place of what libfabric is asked.
   std::optional<fabric::DeviceMemoryAnswers> answers;
 };
@@ -159,6 +160,7 @@ class Buffer {
   [[nodiscard]] AlarmOptions alarm_options();
   /// The PCI address of the current device, as CUDA writes it.
   [[nodiscard]] static Status read_bus(std::span<char> to);
+  [[nodiscard]] static bool atomics_reach(const char* bus);
   /// Where the progress threads run; empty: anywhere.
   [[nodiscard]] Cpus progress_cpus() const;
   [[nodiscard]] Status start_recording();

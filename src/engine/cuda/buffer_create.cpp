@@ -273,6 +273,20 @@ Status Buffer::read_bus(std::span<char> to) {
                "asking for the device's address");
 }
 
+/// Whether atomics of the current device reach memory of the one at that address. Over PCIe they
+/// may not; of a device that this process cannot see nothing is known.
+bool Buffer::atomics_reach(const char* bus) {
+  int mine = 0;
+  int other = 0;
+  int reach = 0;
+  const bool known =
+      cudaGetDevice(&mine) == cudaSuccess && cudaDeviceGetByPCIBusId(&other, bus) == cudaSuccess &&
+      cudaDeviceGetP2PAttribute(&reach, cudaDevP2PAttrNativeAtomicSupported, mine, other) ==
+          cudaSuccess;
+  (void)cudaGetLastError();
+  return known && reach != 0;
+}
+
 Status Buffer::fit(bootstrap::World& world) {
   Resident mine;
   mine.blocks = geometry_.blocks;
@@ -280,8 +294,14 @@ Status Buffer::fit(bootstrap::World& world) {
   const auto all = bootstrap::all_gather_value(world, mine);
   if (!all) return Unexpected(all.error());
   int blocks = 0;
-  for (const Resident& other : *all) {
-    if (std::strcmp(other.bus, mine.bus) == 0) blocks += other.blocks;
+  context_.adds_at_peers = hooks_.peer_atomics;
+  for (std::size_t r = 0; r < all->size(); ++r) {
+    const Resident& other = (*all)[r];
+    if (std::strcmp(other.bus, mine.bus) == 0) {
+      blocks += other.blocks;
+    } else if (shape().node_of(static_cast<int>(r)) == context_.rank.node) {
+      context_.adds_at_peers = context_.adds_at_peers && atomics_reach(other.bus);
+    }
   }
   const int fanout = std::min(options_.topk, shape().ranks_per_node);
   int room = 0;

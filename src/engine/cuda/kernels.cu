@@ -10,6 +10,7 @@ namespace shunt::engine::cuda {
 namespace {
 
 using exec::SumTerm;
+using exec::cuda::BlockSpans;
 using exec::cuda::Context;
 using exec::cuda::CudaExec;
 using exec::cuda::Place;
@@ -25,7 +26,7 @@ struct alignas(64) Shared {
 };
 
 /// The threads that fill a block's shared memory: all but the first warp, which may have to fence
-/// (fence_before_posting), if there are others.
+/// (post_first), if there are others.
 struct Fillers {
   unsigned first = 0;
   unsigned count = 0;
@@ -92,39 +93,30 @@ struct SharedLayout {
   }
 };
 
-/// The block that posts for its rank, before anything else: its first warp orders what was there
-/// before this kernel, on whichever device, before the posting. A fence takes longer than all else
-/// that leads to one, and so stands beside it.
-template <bool kNodes>
-__device__ void fence_before_posting(int rdma_blocks) {
-  const int first_intra = kNodes ? 2 * rdma_blocks : 0;
-  if (static_cast<int>(blockIdx.x) == first_intra && threadIdx.x < exec::cuda::kLanes) {
-    exec::cuda::ptx::fence_release();
-  }
+/// The first of all, where spans are recorded.
+template <bool kRecord, typename Args>
+__device__ void enter(unsigned char* memory) {
+  if constexpr (!kRecord) return;
+  if (threadIdx.x != 0) return;
+  reinterpret_cast<Shared<Args>*>(memory)->scratch.spans.entered = exec::cuda::ptx::global_timer();
 }
 
-/// Fills the shared memory. Whole block; `fillers.leader()` sets the number of the operation.
-template <typename Args>
-__device__ Shared<Args>& set_up(unsigned char* memory,
-                                const Fillers& fillers,
-                                const Context& context,
-                                const Args& args) {
-  // The kernel before has stored it; no block moves it before all blocks have arrived at the end.
-  std::uint64_t op = 0;
-  if (fillers.leader()) op = *context.rank.word(exec::Word::kIntraDone);
-  auto& shared = *reinterpret_cast<Shared<Args>*>(memory);
-  auto** windows = reinterpret_cast<std::byte**>(memory + sizeof(Shared<Args>));
-  copy_words(fillers, &shared.rank, &context.rank);
-  copy_words(fillers, &shared.args, &args);
-  fillers.share(static_cast<unsigned>(context.rank.shape.ranks_per_node),
-                [&](unsigned l) { windows[l] = context.rank.windows[l]; });
-  __syncthreads();
-  if (fillers.leader()) {
-    shared.rank.windows = windows;
-    shared.args.op = op;
-    shared.scratch.spans = context.spans.spans != nullptr ? context.spans.written[blockIdx.x] : 0;
-  }
-  return shared;
+/// The rank's posting, before anything else, by the first warp of the first block of the intra
+/// role. Its fence orders what was there before this kernel, on whichever device; it takes longer
+/// than all else that leads to the first row, and so stands beside the setting up.
+template <bool kNodes, typename Args>
+__device__ void post_first(const Context& context, const Args& args) {
+  const int first_intra = kNodes ? 2 * context.rdma_blocks : 0;
+  if (static_cast<int>(blockIdx.x) != first_intra || threadIdx.x >= exec::cuda::kLanes) return;
+  dispatch::post_lines(context.rank,
+                       args.posting(),
+                       *context.rank.word(exec::Word::kIntraDone),
+                       static_cast<int>(threadIdx.x),
+                       exec::cuda::kLanes,
+                       [](int /*local*/, std::uint64_t* to, const std::uint64_t* words) {
+                         exec::cuda::ptx::fence_release();
+                         exec::cuda::ptx::store_pairs<memory::PostingLine::kWords>(to, words);
+                       });
 }
 
 /// Blocks that send come before blocks that wait.
@@ -138,6 +130,44 @@ __device__ Role role_of_block(int rdma_blocks, Place& place) {
   return Role::kIntra;
 }
 
+/// Fills the shared memory. Whole block; `fillers.leader()` sets the number of the operation.
+template <bool kRecord, typename Args>
+__device__ Shared<Args>& set_up(unsigned char* memory,
+                                const Fillers& fillers,
+                                const Context& context,
+                                const Args& args) {
+  // The kernel before has stored it; no block moves it before all blocks have arrived at the end.
+  std::uint64_t op = 0;
+  std::uint32_t written = 0;
+  if (fillers.leader()) {
+    op = *context.rank.word(exec::Word::kIntraDone);
+    if constexpr (kRecord) written = context.spans.written[blockIdx.x];
+  }
+  auto& shared = *reinterpret_cast<Shared<Args>*>(memory);
+  auto** windows = reinterpret_cast<std::byte**>(memory + sizeof(Shared<Args>));
+  copy_words(fillers, &shared.rank, &context.rank);
+  copy_words(fillers, &shared.args, &args);
+  fillers.share(static_cast<unsigned>(context.rank.shape.ranks_per_node),
+                [&](unsigned l) { windows[l] = context.rank.windows[l]; });
+  __syncthreads();
+  if (fillers.leader()) {
+    shared.rank.windows = windows;
+    shared.args.op = op;
+    if constexpr (kRecord) {
+      Place place;
+      (void)role_of_block(context.rdma_blocks, place);
+      BlockSpans& spans = shared.scratch.spans;
+      spans.ring =
+          context.spans.spans + static_cast<std::size_t>(blockIdx.x) * context.spans.capacity;
+      spans.capacity = context.spans.capacity;
+      spans.written = written;
+      spans.op = static_cast<std::uint32_t>(op);
+      spans.block = static_cast<std::uint16_t>(place.block);
+    }
+  }
+  return shared;
+}
+
 /// The whole of a block. True on the block whose end is the operation's.
 template <bool kNodes, bool kRecord, typename Args>
 __device__ bool run_block(const Context& context,
@@ -148,7 +178,6 @@ __device__ bool run_block(const Context& context,
   Role role = Role::kIntra;
   if constexpr (kNodes) role = role_of_block(context.rdma_blocks, place);
   CudaExec<kRecord> exec(context, shared.rank, place, shared.scratch, tables, shared.args.op);
-  const std::uint64_t begin = exec.stamp();
   bool last = false;
   if constexpr (kNodes) {
     last = run_role(exec, role, shared.args);
@@ -157,10 +186,13 @@ __device__ bool run_block(const Context& context,
   }
   if constexpr (kRecord) {
     if (role == Role::kIntra) {
-      exec.span({operation, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase, begin, 0);
+      exec.span({operation, record::WaitReason::kNone, -1, -1},
+                record::SpanKind::kPhase,
+                exec.entered(),
+                0);
     }
     __syncthreads();
-    if (exec.block_leader()) context.spans.written[blockIdx.x] = shared.scratch.spans;
+    if (exec.block_leader()) context.spans.written[blockIdx.x] = shared.scratch.spans.written;
   }
   return last;
 }
@@ -175,7 +207,8 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
     dispatch_kernel(const __grid_constant__ Context context,
                     const __grid_constant__ dispatch::DispatchArgs launched) {
   extern __shared__ __align__(128) unsigned char memory[];
-  fence_before_posting<kNodes>(context.rdma_blocks);
+  enter<kRecord, dispatch::DispatchArgs>(memory);
+  post_first<kNodes>(context, launched);
   const Fillers fillers = Fillers::of_block();
   std::uint64_t exchange = 0;
   std::int64_t own_count = launched.own_count;
@@ -183,7 +216,7 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
     exchange = *context.exchanges;
     if (launched.own_count_at != nullptr) own_count = *launched.own_count_at;
   }
-  Shared<dispatch::DispatchArgs>& shared = set_up(memory, fillers, context, launched);
+  Shared<dispatch::DispatchArgs>& shared = set_up<kRecord>(memory, fillers, context, launched);
   if (fillers.leader()) {
     shared.args.exchange = exchange;
     shared.args.own_count = own_count;
@@ -207,14 +240,16 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
                    const __grid_constant__ combine::CombineArgs launched,
                    std::uint32_t stage_bytes) {
   extern __shared__ __align__(128) unsigned char memory[];
-  fence_before_posting<kNodes>(context.rdma_blocks);
+  enter<kRecord, combine::CombineArgs>(memory);
+  post_first<kNodes>(context, launched);
   const unsigned warps = blockDim.x / 32;
   const unsigned warp = threadIdx.x / 32;
   const auto layout = SharedLayout::of_combine(
       context.rank.shape.ranks_per_node, static_cast<int>(warps), launched.max_terms, stage_bytes);
   auto* barriers = reinterpret_cast<std::uint64_t*>(memory + layout.barriers) + 2 * warp;
   if (threadIdx.x % 32 < 2) exec::cuda::ptx::barrier_init(barriers + threadIdx.x % 32);
-  Shared<combine::CombineArgs>& shared = set_up(memory, Fillers::of_block(), context, launched);
+  Shared<combine::CombineArgs>& shared =
+      set_up<kRecord>(memory, Fillers::of_block(), context, launched);
   __syncthreads();
   exec::cuda::Tables tables;
   tables.targets = reinterpret_cast<exec::RowTarget*>(memory + layout.targets);

@@ -53,8 +53,8 @@ bool CpuExec::Waiting::expired_or_aborted() {
 }
 
 void CpuExec::Waiting::end() {
-  if (exec_.lane_ != nullptr) {
-    exec_.write_span(site_, record::SpanKind::kWait, begin_, 0);
+  if (exec_.lane_ != nullptr && site_.recorded) {
+    exec_.write_span(site_, record::SpanKind::kWait, begin_, 0, now_ns());
   }
 }
 
@@ -99,10 +99,11 @@ void CpuExec::fail_chunk(const WaitSite& site, std::uint64_t op, int chunk) {
 void CpuExec::write_span(const WaitSite& site,
                          record::SpanKind kind,
                          std::uint64_t begin,
-                         std::uint64_t bytes) {
+                         std::uint64_t bytes,
+                         std::uint64_t end) {
   record::Span span;
   span.begin_ns = begin;
-  span.end_ns = now_ns();
+  span.end_ns = end;
   span.bytes = bytes;
   span.op = static_cast<std::uint32_t>(op_);
   span.peer = site.peer;

@@ -50,6 +50,8 @@ class CpuExec {
 
   /// Whether operations cannot overlap by themselves, so that none needs to wait for its turn.
   static constexpr bool kInOrder = false;
+  /// Whether a rank has posted before its blocks take up their roles.
+  static constexpr bool kPostsFirst = false;
 
   void begin(std::uint64_t op) { op_ = op; }
 
@@ -156,8 +158,17 @@ class CpuExec {
     signal(context_.rank.local, word, value);
   }
 
-  /// For the operations behind this one of this rank alone: the last thing that its blocks do.
-  void signal_next(std::uint64_t* word, std::uint64_t value) { signal_self(word, value); }
+  /// The same for words that several blocks add to. A rank on the CPU has few blocks, and waking a
+  /// sleeper once is better than several times.
+  [[nodiscard]] bool adds_at_peers() const { return false; }
+  void signal_add(int local, std::uint64_t* word, std::uint64_t value) {
+    __builtin_ia32_sfence();
+    std::atomic_ref<std::uint64_t>(*word).fetch_add(value, std::memory_order_release);
+    ring_bell(context_.rank.control(local));
+  }
+
+  /// The last thing that the blocks of a rank do in an operation, for those behind it.
+  void end_operation() { signal_self(context_.rank.word(Word::kIntraDone), op_ + 1); }
 
   /// This block has ended its part of a role. True for the last of `blocks()`: what all of them
   /// stored is visible to it.
@@ -182,12 +193,36 @@ class CpuExec {
   /// Hands a descriptor to its peer's progress thread; staging stores of the block come before it.
   void post(const Descriptor& descriptor);
 
-  /// Spans. begin_ns from stamp(); does nothing while recording is off.
+  /// Spans. begin and end from stamp(), end 0 for now; does nothing while recording is off.
   [[nodiscard]] bool recording() const { return lane_ != nullptr; }
   [[nodiscard]] std::uint64_t stamp() const { return lane_ != nullptr ? now_ns() : 0; }
-  void span(const WaitSite& site, record::SpanKind kind, std::uint64_t begin, std::uint64_t bytes) {
-    if (lane_ != nullptr) write_span(site, kind, begin, bytes);
+  /// When the block came to what led it here without the phases' doing, or now.
+  [[nodiscard]] std::uint64_t entered() const { return stamp(); }
+  void span(const WaitSite& site,
+            record::SpanKind kind,
+            std::uint64_t begin,
+            std::uint64_t bytes,
+            std::uint64_t end = 0) {
+    if (lane_ != nullptr) write_span(site, kind, begin, bytes, end != 0 ? end : now_ns());
   }
+
+  /// A wait whose span is written later. Here it is written at once.
+  struct Waited {};
+  [[nodiscard]] bool wait_until(const std::uint64_t* word,
+                                std::uint64_t at_least,
+                                const WaitSite& site,
+                                Waited& /*waited*/) {
+    return wait_until(word, at_least, site);
+  }
+  template <typename Done>
+  [[nodiscard]] bool wait_any(Done&& done,
+                              const std::uint64_t* word,
+                              std::uint64_t at_least,
+                              const WaitSite& site,
+                              Waited& /*waited*/) {
+    return wait_any(std::forward<Done>(done), word, at_least, site);
+  }
+  void write_wait(Waited& /*waited*/) {}
 
   /// The operation cannot go on: what a rank sent does not belong to this operation.
   void fail_mismatch(int source, std::uint64_t op, std::uint64_t hash, std::uint64_t own_hash);
@@ -234,7 +269,8 @@ class CpuExec {
   void write_span(const WaitSite& site,
                   record::SpanKind kind,
                   std::uint64_t begin,
-                  std::uint64_t bytes);
+                  std::uint64_t bytes,
+                  std::uint64_t end);
 
   const CpuContext& context_;
   const int block_;

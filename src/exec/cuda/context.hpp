@@ -77,6 +77,7 @@ struct Context {
   std::uint64_t* ended = nullptr;  ///< Mapped word: op + 1 of the latest operation that has ended
                                    ///< here. Null in a world of one node.
   SpanRings spans;
+  bool adds_at_peers = false;          ///< Atomics reach the heaps of all node peers.
   int row_warps = 1;                   ///< Warps that share a row; divides the warps of a block.
   std::uint64_t* claimed = nullptr;    ///< Device word: 1 once a lane fills the record.
   std::uint64_t* exchanges = nullptr;  ///< Device word: count exchanges that have ended here.

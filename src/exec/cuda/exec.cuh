@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "exec/cuda/context.hpp"
 #include "exec/cuda/report.cuh"
 #include "exec/cuda/rows.cuh"
+#include "exec/cuda/spans.cuh"
 #include "exec/descriptor.hpp"
 #include "exec/targets.hpp"
 #include "record/record.hpp"
@@ -23,7 +25,7 @@ namespace shunt::exec::cuda {
 struct Scratch {
   std::int64_t broadcast = 0;
   unsigned long long total = 0;
-  std::uint32_t spans = 0;  ///< As SpanRings::written.
+  BlockSpans spans;
 };
 
 /// Shared memory for what the phases look up and sum; what a kernel does not use is null.
@@ -46,6 +48,8 @@ class CudaExec {
  public:
   /// Kernels of one Buffer follow one another on a stream.
   static constexpr bool kInOrder = true;
+  /// The kernel does so as the first of all.
+  static constexpr bool kPostsFirst = true;
 
   /// `rank` and `scratch` lie in shared memory.
   __device__ CudaExec(const Context& context,
@@ -147,16 +151,39 @@ class CudaExec {
   [[nodiscard]] __device__ std::uint64_t load(const std::uint64_t* word) const {
     return ptx::load_acquire(word);
   }
+  using Waited = std::conditional_t<kRecord, WaitSpan, NoSpan>;
+
   [[nodiscard]] __device__ bool wait_until(const std::uint64_t* word,
                                            std::uint64_t at_least,
                                            const WaitSite& site) {
-    return wait_any([=] { return ptx::load_acquire(word) >= at_least; }, word, at_least, site);
+    Waited waited;
+    const bool ok = wait_until(word, at_least, site, waited);
+    write_wait(waited);
+    return ok;
+  }
+  [[nodiscard]] __device__ bool wait_until(const std::uint64_t* word,
+                                           std::uint64_t at_least,
+                                           const WaitSite& site,
+                                           Waited& waited) {
+    const auto done = [=] { return ptx::load_acquire(word) >= at_least; };
+    return wait_any(done, word, at_least, site, waited);
   }
   template <typename Done>
   [[nodiscard]] __device__ bool wait_any(Done&& done,
                                          const std::uint64_t* word,
                                          std::uint64_t at_least,
                                          const WaitSite& site) {
+    Waited waited;
+    const bool ok = wait_any(done, word, at_least, site, waited);
+    write_wait(waited);
+    return ok;
+  }
+  template <typename Done>
+  [[nodiscard]] __device__ bool wait_any(Done&& done,
+                                         const std::uint64_t* word,
+                                         std::uint64_t at_least,
+                                         const WaitSite& site,
+                                         Waited& waited) {
     if (!done()) {
       const std::uint64_t begin = ptx::global_timer();
       for (std::uint32_t round = 1; !done(); ++round) {
@@ -165,33 +192,46 @@ class CudaExec {
           return false;
         }
       }
-      if constexpr (kRecord) write_span(site, record::SpanKind::kWait, begin, 0);
+      if constexpr (kRecord) {
+        if (site.recorded) {
+          waited = {
+              begin, ptx::global_timer(), span_of(site, record::SpanKind::kWait), peer_chunk(site)};
+        }
+      }
     }
     ptx::fence_memory_for_bulk();
     return true;
+  }
+  __device__ void write_wait(Waited& waited) {
+    if constexpr (kRecord) {
+      if (waited.end == 0) return;
+      write_span(scratch_.spans, waited.begin, waited.end, 0, waited.what, waited.peer_chunk);
+      waited.end = 0;
+    }
   }
 
   __device__ void signal(int /*local*/, std::uint64_t* word, std::uint64_t value) {
     ptx::store_release(word, value);
   }
-  /// The warp that gets here has fenced at the start of its kernel (fence_before_posting).
-  __device__ void signal_line(int /*local*/, std::uint64_t* to, const std::uint64_t* words) {
-    ptx::store_pairs<memory::PostingLine::kWords>(to, words);
-  }
   /// Own words are read on this device alone.
   __device__ void signal_self(std::uint64_t* word, std::uint64_t value) {
     ptx::store_release_device(word, value);
   }
-  /// The end of the kernel precedes the next one.
-  __device__ void signal_next(std::uint64_t* word, std::uint64_t value) { *word = value; }
+  [[nodiscard]] __device__ bool adds_at_peers() const { return context_.adds_at_peers; }
+  __device__ void signal_add(int /*local*/, std::uint64_t* word, std::uint64_t value) {
+    ptx::add_release(word, value);
+  }
+  /// The end of the kernel precedes the next one. No warp draws any more.
+  __device__ void end_operation() {
+    *rank_.word(Word::kIntraUnits) = 0;
+    *rank_.word(Word::kIntraDone) = op_ + 1;
+  }
   [[nodiscard]] __device__ bool last_to_arrive(Word counter) {
     __syncthreads();
     bool last = false;
     if (block_leader()) {
       const std::uint64_t before = ptx::add_acq_rel(rank_.word(counter), 1);
       last = (before + 1) % static_cast<unsigned>(place_.blocks) == 0;
-      // No warp draws any more; the next kernel starts from 0.
-      if (last && counter == Word::kIntraArrivals) *rank_.word(Word::kIntraUnits) = 0;
     }
     return __syncthreads_or(last) != 0;
   }
@@ -224,18 +264,22 @@ class CudaExec {
 
   [[nodiscard]] __device__ bool recording() const { return kRecord; }
   /// Of lanes that write spans; 0 on the others.
-  [[nodiscard]] __device__ std::uint64_t stamp() const {
+  [[nodiscard]] static __device__ std::uint64_t stamp() {
     if constexpr (!kRecord) return 0;
-    return warp_leader() ? ptx::global_timer() : 0;
+    return threadIdx.x % kLanes == 0 ? ptx::global_timer() : 0;
   }
+  /// When the kernel began here: the posting lies between that and the roles.
+  [[nodiscard]] __device__ std::uint64_t entered() const { return scratch_.spans.entered; }
   /// Phases are the block's leader's to write, copies and sums each warp's.
   __device__ void span(const WaitSite& site,
                        record::SpanKind kind,
                        std::uint64_t begin,
-                       std::uint64_t bytes) {
+                       std::uint64_t bytes,
+                       std::uint64_t end = 0) {
     if constexpr (!kRecord) return;
     if (kind == record::SpanKind::kPhase ? block_leader() : warp_leader()) {
-      write_span(site, kind, begin, bytes);
+      write_span(
+          scratch_.spans, begin, ptx::global_timer(), bytes, span_of(site, kind), peer_chunk(site));
     }
   }
 
@@ -314,33 +358,6 @@ class CudaExec {
         head, index + 1 - size, {record::Phase::kNone, record::WaitReason::kNone, rank_.rank, -1});
     if (room) ptx::store_release(seen, ptx::load_acquire(head));
     return room;
-  }
-
-  __device__ __forceinline__ void write_span(const WaitSite& site,
-                                             record::SpanKind kind,
-                                             std::uint64_t begin,
-                                             std::uint64_t bytes) {
-    store_span(context_.spans,
-               scratch_,
-               {begin,
-                0,
-                bytes,
-                static_cast<std::uint32_t>(op_),
-                site.peer,
-                site.chunk,
-                site.phase,
-                static_cast<std::uint16_t>(place_.block),
-                static_cast<std::uint16_t>(warp()),
-                kind,
-                site.reason});
-  }
-  static __device__ __noinline__ void store_span(const SpanRings& rings,
-                                                 Scratch& scratch,
-                                                 record::Span span) {
-    const std::uint32_t at = atomicAdd(&scratch.spans, 1U);
-    if (at >= rings.capacity) return;
-    span.end_ns = ptx::global_timer();
-    rings.spans[static_cast<std::size_t>(blockIdx.x) * rings.capacity + at] = span;
   }
 
   __device__ bool claim() { return claim_failure(context_); }

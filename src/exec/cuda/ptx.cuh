@@ -21,6 +21,11 @@ __device__ __forceinline__ void store_release(std::uint64_t* word, std::uint64_t
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
 
+/// Adds, and orders as store_release does.
+__device__ __forceinline__ void add_release(std::uint64_t* word, std::uint64_t value) {
+  asm volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
 /// All that this thread has stored or seen stored precedes what it stores from here on.
 __device__ __forceinline__ void fence_release() {
   asm volatile("fence.acq_rel.sys;" ::: "memory");

@@ -45,6 +45,17 @@ TEST(Layout, NothingOverlapsAndOnlyChunksLieBehindTheBorder) {
 
 using Line = PostingLine;
 
+TEST(DoneLine, SharesOfBlocksMakeAWhole) {
+  for (int blocks = 1; blocks <= 1500; ++blocks) {
+    std::uint64_t all = 0;
+    for (int b = 0; b < blocks; ++b) {
+      ASSERT_GT(share_of(b, blocks), 0U) << b << " of " << blocks;
+      all += share_of(b, blocks);
+    }
+    ASSERT_EQ(all, kWhole) << blocks;
+  }
+}
+
 TEST(PostingLine, EveryWordHasItsValue) {
   const Posting posting{.rows_offset = 0x1234'5678'9abc,
                         .ids_offset = ~std::uint64_t{0},
