@@ -108,25 +108,15 @@ void shunt_device_buffer_destroy(shunt_device_buffer* buffer) {
 shunt_status shunt_device_buffer_allocate(shunt_device_buffer* buffer,
                                           size_t bytes,
                                           void** memory) {
-  return guarded([&]() -> Status {
-    SHUNT_TRY(not_null(buffer, "buffer"));
-    SHUNT_TRY(not_null(memory, "memory"));
-    auto made = buffer->buffer.allocate(bytes);
-    if (!made) return Unexpected(std::move(made).error());
-    *memory = *made;
-    return {};
-  });
+  return shunt::c::allocate(buffer, bytes, memory);
 }
 
 void shunt_device_buffer_release(shunt_device_buffer* buffer, void* memory) {
-  if (buffer != nullptr) buffer->buffer.release(memory);
+  shunt::c::release(buffer, memory);
 }
 
 shunt_status shunt_device_buffer_status(const shunt_device_buffer* buffer) {
-  return guarded([&]() -> Status {
-    SHUNT_TRY(not_null(buffer, "buffer"));
-    return buffer->buffer.status();
-  });
+  return shunt::c::status_of(buffer);
 }
 
 const char* shunt_device_buffer_provider(const shunt_device_buffer* buffer) {

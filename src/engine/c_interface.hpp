@@ -56,6 +56,30 @@ template <typename Struct>
   return {};
 }
 
+/// The same for buffers on the CPU and on devices: structs with a `buffer`.
+template <typename Handle>
+shunt_status allocate(Handle* handle, std::size_t bytes, void** memory) {
+  return guarded([&]() -> Status {
+    SHUNT_TRY(not_null(handle, "buffer"));
+    SHUNT_TRY(not_null(memory, "memory"));
+    auto made = handle->buffer.allocate(bytes);
+    if (!made) return Unexpected(std::move(made).error());
+    *memory = *made;
+    return {};
+  });
+}
+template <typename Handle>
+void release(Handle* handle, void* memory) {
+  if (handle != nullptr) handle->buffer.release(memory);
+}
+template <typename Handle>
+shunt_status status_of(const Handle* handle) {
+  return guarded([&]() -> Status {
+    SHUNT_TRY(not_null(handle, "buffer"));
+    return handle->buffer.status();
+  });
+}
+
 [[nodiscard]] Result<BufferOptions> to_options(const shunt_buffer_options* options);
 [[nodiscard]] Result<DispatchOutput> to_output(const shunt_dispatch_output* from);
 /// Null targets are left out; `rows_from` has room for all ranks.

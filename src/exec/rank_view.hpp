@@ -20,7 +20,7 @@ namespace shunt::exec {
 enum class Word : int {
   kSendArrivals,     ///< Counter: blocks that have left the send role.
   kReceiveArrivals,  ///< Counter: … the receive role.
-  kIntraArrivals,    ///< Counter: … the intra role.
+  kIntraArrivals,    ///< Counter: … the intra role, where they do not tell the peers one by one.
   kSendDone,
   kReceiveDone,
   kIntraDone,   ///< Also: the whole operation has ended on this rank.
