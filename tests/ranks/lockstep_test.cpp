@@ -46,6 +46,7 @@ TEST_P(Lockstep, EveryElementIsRight) {
     rules.tune = [seed](BufferOptions& o) {
       o.chunk_tokens = static_cast<int>(2 + seed % 5);
       o.credits = static_cast<int>(1 + seed % 3);
+      o.blocks = static_cast<int>(1 + seed % 3);
     };
     return rules;
   });
@@ -81,7 +82,7 @@ TEST(LockstepBlocks, SeveralPerRoleUnderFaults) {
       o.chunk_tokens = 4;
       o.credits = static_cast<int>(1 + seed % 3);
       o.rdma_blocks = 2;
-      o.blocks = 2;
+      o.blocks = 3;  // Shares of a done line that are not all alike.
     };
     const Status status = run_rounds(c, rules);
     ASSERT_TRUE(status) << status.error().to_string() << " seed " << seed;
