@@ -262,9 +262,16 @@ Result<Fabrics> connect_fabrics(bootstrap::World& world,
   std::vector<std::vector<std::vector<std::byte>>> addresses;
   Status exchanged = opened;
   for (const auto& fabric : fabrics) {
-    auto own = exchanged ? fabric->address() : std::vector<std::byte>();
-    if (!own) exchanged = Unexpected(std::move(own).error());
-    auto all = world.all_gather(own ? *own : std::vector<std::byte>());
+    std::vector<std::byte> mine;
+    if (exchanged) {
+      auto own = fabric->address();
+      if (own) {
+        mine = std::move(*own);
+      } else {
+        exchanged = Unexpected(std::move(own).error());
+      }
+    }
+    auto all = world.all_gather(mine);
     if (!all) return Unexpected(std::move(all).error());
     addresses.push_back(std::move(*all));
   }
