@@ -120,6 +120,9 @@ Result<double> expected_copies(int domains, int experts, int topk, GroupLimit li
   if (limit.groups % domains != 0 && domains % limit.groups != 0) {
     return usage_error("{} groups and {} domains do not nest", limit.groups, domains);
   }
+  // One of them divides the other without rest.
+  const int groups_of_domain = limit.groups / domains;
+  const int experts_of_domain = experts / domains;
   const Occupancy occupancy(experts, topk, limit);
   double expected = 0.0;
   for (int met = 1; met <= limit.top_groups; ++met) {
@@ -129,10 +132,10 @@ Result<double> expected_copies(int domains, int experts, int topk, GroupLimit li
       if (limit.groups % domains == 0) {
         // The groups hit are a uniform choice of `met`; a domain is missed if none of its own is
         // in.
-        expected += probability * domains * (1.0 - miss(limit.groups, limit.groups / domains, met));
+        expected += probability * domains * (1.0 - miss(limit.groups, groups_of_domain, met));
       } else {
         // The experts taken from a group are a uniform choice inside it.
-        expected += probability * domains * (1.0 - miss(group_size, experts / domains, own));
+        expected += probability * domains * (1.0 - miss(group_size, experts_of_domain, own));
       }
     }
   }

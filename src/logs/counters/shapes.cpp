@@ -29,7 +29,7 @@ std::optional<std::uint64_t> number(std::string_view word) {
 std::string take_path(std::string_view& name) {
   const std::size_t slash = name.rfind('/');
   if (slash == std::string_view::npos) return {};
-  const std::string device = device_hint(name.substr(0, slash + 1));
+  std::string device = device_hint(name.substr(0, slash + 1));
   name = name.substr(slash + 1);
   return device;
 }

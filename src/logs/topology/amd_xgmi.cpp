@@ -147,16 +147,14 @@ class XgmiReader {
   void take_row(std::string_view line, std::size_t at) {
     const auto words = split_words(line);
     if (words.empty()) return;
-    if (words[0] == "bdf") {
-      use(at);
-    } else if (kind_ == TableKind::kMetric && (words[0] == "Read" || words[0] == "Write")) {
+    if (kind_ == TableKind::kMetric && (words[0] == "Read" || words[0] == "Write")) {
       take_bytes(words, at);
     } else if (const auto gpu = gpu_index(words[0]); gpu && words.size() >= 2) {
       take_gpu(*gpu, line, words, at);
-    } else if (words[0].front() != '*') {
-      close();  // "* U:Up D:Down" is the legend; anything else ends the table.
+    } else if (words[0] == "bdf" || words[0].front() == '*') {
+      use(at);  // "* U:Up D:Down" is the legend.
     } else {
-      use(at);
+      close();
     }
   }
 

@@ -50,12 +50,12 @@ class Reader {
     if (!open_) {
       return;
     }
-    if (draft_.last_line == index && is_device_label(clean)) {
-      used_[index] = true;  // a row cut right after its label
-    } else if (auto named = parse_nic_legend(clean)) {
+    const bool row_cut_behind_its_label = draft_.last_line == index && is_device_label(clean);
+    if (auto named = parse_nic_legend(clean)) {
       draft_.legend.insert(std::move(*named));
       used_[index] = true;
-    } else if (is_path_legend(clean) || contains(clean, "NIC Legend") || trim(clean) == "Legend:") {
+    } else if (row_cut_behind_its_label || is_path_legend(clean) || contains(clean, "NIC Legend") ||
+               trim(clean) == "Legend:") {
       used_[index] = true;
     }
   }

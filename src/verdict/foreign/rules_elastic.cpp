@@ -116,7 +116,7 @@ void judge_elastic(const Situation& s, Findings& findings) {
         "To see whether a rack counts as one domain, run with more ranks than one tray has: "
         "SO above 0 there means trays were taken for domains.";
     findings.push_back(std::move(finding));
-    if (!domain.cached.empty() && domain.cached.size() < domain.world) {
+    if (!domain.cached.empty() && static_cast<double>(domain.cached.size()) < domain.world) {
       findings.push_back(
           Build("ranks-missing", Severity::kInfo, Confidence::kHigh, "cached dispatch")
               .say(fmt::format("Cached dispatch is shown by {} of {:g} ranks only.",

@@ -246,13 +246,13 @@ std::string gbs(double value) {
 
 std::string percent(double share) {
   if (share >= 0.995) return fmt::format("{:.0f} %", share * 100);
-  return fmt::format("{:.{}f} %", share * 100, share < 0.1 ? 1 : 1);
+  return fmt::format("{:.1f} %", share * 100);
 }
 
 std::string place(const Situation& situation, const logs::Source& source) {
   if (source.file < 0) return "--set";
   const auto& files = situation.evidence.files;
-  const std::string line = source.line > 0 ? fmt::format("line {}", source.line) : "the file";
+  std::string line = source.line > 0 ? fmt::format("line {}", source.line) : "the file";
   if (files.size() < 2) return line;
   return fmt::format("{}, {}", files[static_cast<std::size_t>(source.file)].name, line);
 }
