@@ -6,10 +6,12 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# How an exported target is found again: the line for shuntConfig.cmake and the module for shunt.pc.
+# How an exported target is found again: the line for shuntConfig.cmake and the module for shunt.pc, or,
+# where there is no module, flags for the linker.
 function(shunt_dependency target line module)
   set_property(GLOBAL PROPERTY "SHUNT_FIND_${target}" "${line}")
   set_property(GLOBAL PROPERTY "SHUNT_MODULE_${target}" "${module}")
+  set_property(GLOBAL PROPERTY "SHUNT_FLAGS_${target}" "${ARGN}")
 endfunction()
 function(shunt_pkg_config_dependency prefix)
   string(JOIN " " modules ${ARGN})
@@ -20,7 +22,8 @@ shunt_dependency(Threads::Threads "find_dependency(Threads)" "")
 shunt_dependency(fmt::fmt "find_dependency(fmt)" fmt)
 shunt_dependency(spdlog::spdlog "find_dependency(spdlog)" spdlog)
 shunt_dependency(ZLIB::ZLIB "find_dependency(ZLIB)" zlib)
-shunt_dependency(CUDA::cudart "find_dependency(CUDAToolkit)" "")
+shunt_dependency(CUDA::cudart "find_dependency(CUDAToolkit)" ""
+  "-L${CUDAToolkit_LIBRARY_DIR}" -lcudart)
 shunt_pkg_config_dependency(libfabric libfabric)
 shunt_pkg_config_dependency(libzstd libzstd)
 shunt_pkg_config_dependency(cairo cairo cairo-png)
@@ -76,7 +79,9 @@ foreach(external IN LISTS externals)
   get_property(line GLOBAL PROPERTY "SHUNT_FIND_${external}")
   get_property(module GLOBAL PROPERTY "SHUNT_MODULE_${external}")
   string(APPEND find_lines "\n${line}")
+  get_property(flags GLOBAL PROPERTY "SHUNT_FLAGS_${external}")
   list(APPEND modules ${module})
+  list(APPEND plain_libraries ${flags})
 endforeach()
 if(find_lines MATCHES "pkg_check_modules")
   string(PREPEND find_lines "find_dependency(PkgConfig)\n")
