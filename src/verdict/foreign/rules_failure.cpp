@@ -42,6 +42,11 @@ double per_node(const Situation& s, const Failure& failure) {
   return shape.ranks_per_node ? shape.ranks_per_node->value : 8;
 }
 
+/// Nothing where a line has figures that no cluster has.
+std::optional<int> global_rank(int node, double ranks_per_node, int local) {
+  return checked_cast<int>(node * ranks_per_node + local);
+}
+
 /// Barrier slots: a value above zero at slot t means that peer t has not arrived.
 void barrier(const Situation& s, Findings& findings) {
   std::set<int> printers;
@@ -118,20 +123,22 @@ void take_wait(const Situation& s, const Failure& failure, Waits& waits) {
   const auto node = field(failure, "rdma");
   const auto nvl = field(failure, "nvl");
   if (!node || !nvl) return;
-  const int per = static_cast<int>(per_node(s, failure));
-  const int rank = *node * per + *nvl;
+  const double per = per_node(s, failure);
+  const auto rank = global_rank(*node, per, *nvl);
+  if (!rank) return;
   waits.nodes.insert(*node);
   waits.rails.insert(*nvl);
   ++waits.lines;
   if (failure.pattern.rfind("deepep-forwarder", 0) == 0) {
-    waits.forwarders.insert(rank);
+    waits.forwarders.insert(*rank);
     waits.forwarder_rails.insert(*nvl);
     if (waits.first == nullptr) waits.first = &failure;
     auto source = field(failure, "src rdma lane");
     if (!source) source = field(failure, "src rdma");
-    if (source) {
+    const auto from = source ? global_rank(*source, per, *nvl) : std::nullopt;
+    if (from) {
       waits.source_nodes.insert(*source);
-      waits.forwarder_sources.insert(*source * per + *nvl);
+      waits.forwarder_sources.insert(*from);
     }
     const auto meta = failure.fields.find("meta");
     if (meta != failure.fields.end() &&
@@ -139,7 +146,7 @@ void take_wait(const Situation& s, const Failure& failure, Waits& waits) {
       waits.meta_zero = false;
     }
   } else {
-    waits.receivers.insert(rank);
+    waits.receivers.insert(*rank);
   }
 }
 
@@ -196,11 +203,11 @@ void kernel_waits(const Situation& s, Findings& findings) {
                                           join(waits.rails),
                                           waits.lines),
                               "coordinates"});
+  // Receivers only wait for the forwarders' rail.
+  const std::set<int>& rails = waits.forwarders.empty() ? waits.rails : waits.forwarder_rails;
   finding.action = fmt::format(
-      "Check the NICs and path of local index {} between the nodes{}; collect the other node's log "
-      "too.",
-      // Receivers only wait for the forwarders' rail.
-      join(waits.forwarders.empty() ? waits.rails : waits.forwarder_rails),
+      "Check the NICs and path {}between the nodes{}; collect the other node's log too.",
+      rails.empty() ? "" : fmt::format("of local index {} ", join(rails)),
       waits.source_nodes.empty()
           ? ""
           : fmt::format(

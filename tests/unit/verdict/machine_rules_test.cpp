@@ -328,5 +328,22 @@ TEST(Traces, CutFileIsSaid) {
   EXPECT_TRUE(fires(whole.substr(0, whole.size() - 20), "trace-cut"));
 }
 
+/// Found by a fuzzer: 400 000 000 nodes of 8 ranks are more ranks than an int holds.
+TEST(KernelTimeouts, AFigureThatNoClusterHasIsLeftOut) {
+  const auto line = [](const std::string& node, const std::string& source) {
+    return "DeepEP dispatch forwarder timeout (RDMA meta), channel: 2, RDMA: " + node +
+           ", nvl: 2, src RDMA lane: " + source + ", dst NVL: 1, meta: 0, 0, 0, 0\n";
+  };
+  const auto findings = judge({line("2", "400000000") + line("2", "1")});
+  const Finding* finding = find(findings, "timeout");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->sentence.find("10"), std::string::npos) << finding->sentence;
+  EXPECT_EQ(finding->sentence.find("-"), std::string::npos) << finding->sentence;
+  // With nothing but such lines there is nobody to name; it must not be a made-up rank.
+  for (const Finding& only : judge({line("400000000", "400000000")})) {
+    EXPECT_EQ(only.sentence.find('-'), std::string::npos) << only.sentence;
+  }
+}
+
 }  // namespace
 }  // namespace shunt::verdict
