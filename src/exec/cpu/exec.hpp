@@ -158,9 +158,10 @@ class CpuExec {
     signal(context_.rank.local, word, value);
   }
 
-  /// The same for words that several blocks add to. A rank on the CPU has few blocks, and waking a
-  /// sleeper once is better than several times.
+  /// Whether blocks tell the peers one by one, by signal_add. Here they are few, and waking a
+  /// sleeper once is better than several times: the last of them tells.
   [[nodiscard]] bool adds_at_peers() const { return false; }
+  /// As signal, to a word that several blocks add to.
   void signal_add(int local, std::uint64_t* word, std::uint64_t value) {
     __builtin_ia32_sfence();
     std::atomic_ref<std::uint64_t>(*word).fetch_add(value, std::memory_order_release);
@@ -196,7 +197,8 @@ class CpuExec {
   /// Spans. begin and end from stamp(), end 0 for now; does nothing while recording is off.
   [[nodiscard]] bool recording() const { return lane_ != nullptr; }
   [[nodiscard]] std::uint64_t stamp() const { return lane_ != nullptr ? now_ns() : 0; }
-  /// When the block came to what led it here without the phases' doing, or now.
+  /// When this block began the operation: now, or, where it has done something before its role
+  /// (kPostsFirst), before that.
   [[nodiscard]] std::uint64_t entered() const { return stamp(); }
   void span(const WaitSite& site,
             record::SpanKind kind,
