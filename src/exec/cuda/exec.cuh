@@ -278,8 +278,12 @@ class CudaExec {
                        std::uint64_t end = 0) {
     if constexpr (!kRecord) return;
     if (kind == record::SpanKind::kPhase ? block_leader() : warp_leader()) {
-      write_span(
-          scratch_.spans, begin, ptx::global_timer(), bytes, span_of(site, kind), peer_chunk(site));
+      write_span(scratch_.spans,
+                 begin,
+                 end != 0 ? end : ptx::global_timer(),
+                 bytes,
+                 span_of(site, kind),
+                 peer_chunk(site));
     }
   }
 

@@ -8,9 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/clock.hpp"
 #include "base/random.hpp"
 #include "exec/channel.hpp"
 #include "exec/cpu/exec.hpp"
+#include "record/lane.hpp"
 
 namespace shunt::exec {
 namespace {
@@ -208,6 +210,36 @@ TEST(ForReadyChunks, StopsWhenAVisitOrAWaitFails) {
       [](int, std::int64_t) { return false; },
       stall,
       [&](int, std::int64_t) { return true; }));
+}
+
+TEST(Spans, OneThatIsStoppedEndsThereThoughItIsWrittenLater) {
+  Rig rig(1);
+  record::Recorder recorder(16);
+  record::Lane* lane = recorder.add_lane();
+  CpuExec exec(rig.context, 0, 1, lane);
+  std::uint64_t after = 0;
+  {
+    SpanScope stopped(exec, kSite, record::SpanKind::kCopy);
+    SpanScope open(exec, kSite, record::SpanKind::kPhase);
+    stopped.add_bytes(3);
+    stopped.add_bytes(4);
+    stopped.stop();
+    after = now_ns();
+    while (now_ns() == after) {
+    }
+  }
+  std::vector<record::Span> spans;
+  lane->drain([&](record::RecordType type, const void* data) {
+    ASSERT_EQ(type, record::RecordType::kSpan);
+    spans.push_back(*static_cast<const record::Span*>(data));
+  });
+  ASSERT_EQ(spans.size(), 2U);  // The inner one is written first.
+  EXPECT_EQ(spans[0].kind, record::SpanKind::kPhase);
+  EXPECT_GT(spans[0].end_ns, after);
+  EXPECT_EQ(spans[1].kind, record::SpanKind::kCopy);
+  EXPECT_LE(spans[1].end_ns, after);
+  EXPECT_LE(spans[1].begin_ns, spans[1].end_ns);
+  EXPECT_EQ(spans[1].bytes, 7U);
 }
 
 }  // namespace
