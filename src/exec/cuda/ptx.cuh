@@ -196,4 +196,16 @@ __device__ __forceinline__ void from_f16x2(std::uint32_t value, float* low, floa
       : "r"(value));
 }
 
+/// Sums of two pairs, each rounded once to nearest even; subnormals are kept.
+__device__ __forceinline__ std::uint32_t add_bf16x2(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t sum;
+  asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+__device__ __forceinline__ std::uint32_t add_f16x2(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t sum;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+
 }  // namespace shunt::exec::cuda::ptx

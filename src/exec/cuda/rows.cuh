@@ -47,8 +47,12 @@ __device__ __forceinline__ void copy_rows(
   copy_groups<1>(dst, count, from, at, vectors);
 }
 
+/// 16 bytes of elements: widening, and rounding back. add(): one word of two rows. A sum of two
+/// rows needs no more, be they one partial or two: its exact value, rounded once, has the bits of a
+/// sum in fp32 that is rounded then, since fp32 holds the sum of two such elements exactly, or one
+/// of them is too small to matter to either (`bench_gpu` tries all pairs).
 template <DType kType>
-struct Vector;  // 16 bytes of elements: widening adds, and rounding back.
+struct Vector;
 
 template <>
 struct Vector<DType::kBF16> {
@@ -67,6 +71,9 @@ struct Vector<DType::kBF16> {
             ptx::to_bf16x2(in[4], in[5]),
             ptx::to_bf16x2(in[6], in[7])};
   }
+  static __device__ __forceinline__ std::uint32_t add(std::uint32_t a, std::uint32_t b) {
+    return ptx::add_bf16x2(a, b);
+  }
 };
 
 template <>
@@ -82,6 +89,9 @@ struct Vector<DType::kF16> {
             ptx::to_f16x2(in[2], in[3]),
             ptx::to_f16x2(in[4], in[5]),
             ptx::to_f16x2(in[6], in[7])};
+  }
+  static __device__ __forceinline__ std::uint32_t add(std::uint32_t a, std::uint32_t b) {
+    return ptx::add_f16x2(a, b);
   }
 };
 
@@ -99,6 +109,9 @@ struct Vector<DType::kF32> {
             __float_as_uint(in[1]),
             __float_as_uint(in[2]),
             __float_as_uint(in[3])};
+  }
+  static __device__ __forceinline__ std::uint32_t add(std::uint32_t a, std::uint32_t b) {
+    return __float_as_uint(__fadd_rn(__uint_as_float(a), __uint_as_float(b)));
   }
 };
 
@@ -144,6 +157,10 @@ __device__ __forceinline__ void load_part(const SumStage& stage,
     ptx::bulk_load(to + static_cast<std::uint32_t>(t) * part, terms[t].data + at, bytes, barrier);
   }
 }
+
+/// What the terms of a sum are. Each kind has loops of its own, so that none costs the others an
+/// instruction: thirteen more for every two vectors made combine 4 % slower.
+enum class Terms { kTwo, kOnePartial, kPartials };
 
 /// Adds the vectors at `from`, `stride` vectors between the rows, kGroup of them a lane apart. The
 /// rows are `count` terms in fp32; partials are rounded where kPartials says that there is more
@@ -200,9 +217,53 @@ __device__ __forceinline__ void add_vectors(
   for (int g = 0; g < kGroup; ++g) ptx::store_once(to + g * kLanes, result[g]);
 }
 
+/// The same of two rows, with packed adds: an eighth of the instructions.
+template <DType kType, int kGroup>
+__device__ __forceinline__ void add_pairs(uint4* to, const uint4* from, std::uint32_t stride) {
+  using V = Vector<kType>;
+  uint4 a[kGroup];
+  uint4 b[kGroup];
+#pragma unroll
+  for (int g = 0; g < kGroup; ++g) {
+    a[g] = from[g * kLanes];
+    b[g] = from[g * kLanes + stride];
+  }
+#pragma unroll
+  for (int g = 0; g < kGroup; ++g) {
+    ptx::store_once(to + g * kLanes,
+                    {V::add(a[g].x, b[g].x),
+                     V::add(a[g].y, b[g].y),
+                     V::add(a[g].z, b[g].z),
+                     V::add(a[g].w, b[g].w)});
+  }
+}
+
+/// One part of a sum: `vectors` of each row, `stride` apart.
+template <DType kType, Terms kTerms>
+__device__ __forceinline__ void add_part(uint4* to,
+                                         const uint4* from,
+                                         const SumTerm* terms,
+                                         int count,
+                                         std::uint32_t vectors,
+                                         std::uint32_t stride,
+                                         int lane) {
+  auto v = static_cast<std::uint32_t>(lane);
+  if constexpr (kTerms == Terms::kTwo) {
+    for (; v + 3 * kLanes < vectors; v += 4 * kLanes) add_pairs<kType, 4>(to + v, from + v, stride);
+    for (; v < vectors; v += kLanes) add_pairs<kType, 1>(to + v, from + v, stride);
+  } else {
+    constexpr bool kPartials = kTerms == Terms::kPartials;
+    constexpr int kGroup = kPartials ? 1 : 2;
+    for (; v + (kGroup - 1) * kLanes < vectors; v += kGroup * kLanes) {
+      add_vectors<kType, kPartials, kGroup>(to + v, from + v, terms, count, stride);
+    }
+    if (v < vectors) add_vectors<kType, kPartials, 1>(to + v, from + v, terms, count, stride);
+  }
+}
+
 /// Sums of rows of one type, partials and output of the same. `part` from stage_part for so many
 /// slots: with two, the next part is on its way while one is added.
-template <DType kType, bool kPartials>
+template <DType kType, Terms kTerms>
 __device__ __forceinline__ void sum_staged(std::byte* dst,
                                            const SumTerm* terms,
                                            int count,
@@ -211,7 +272,6 @@ __device__ __forceinline__ void sum_staged(std::byte* dst,
                                            std::uint32_t slots,
                                            int lane,
                                            SumStage& stage) {
-  constexpr int kGroup = kPartials ? 1 : 2;
   const auto load = [&](std::uint32_t slot, std::uint32_t at) {
     load_part(stage, slot, terms, count, at, row - at < part ? row - at : part, part, lane);
   };
@@ -227,11 +287,7 @@ __device__ __forceinline__ void sum_staged(std::byte* dst,
     const std::uint32_t vectors =
         (more ? part : row - at) / static_cast<std::uint32_t>(sizeof(uint4));
     const std::uint32_t stride = part / static_cast<std::uint32_t>(sizeof(uint4));
-    auto v = static_cast<std::uint32_t>(lane);
-    for (; v + (kGroup - 1) * kLanes < vectors; v += kGroup * kLanes) {
-      add_vectors<kType, kPartials, kGroup>(to + v, from + v, terms, count, stride);
-    }
-    if (v < vectors) add_vectors<kType, kPartials, 1>(to + v, from + v, terms, count, stride);
+    add_part<kType, kTerms>(to, from, terms, count, vectors, stride, lane);
     ptx::fence_shared_for_bulk();
     __syncwarp();
     if (more && slots == 1) load(0, at + part);
@@ -251,10 +307,12 @@ __device__ __forceinline__ void sum_staged(std::byte* dst,
   std::uint32_t part = stage_part(stage, slots, count, row_bytes);
   if (part == 0) part = stage_part(stage, --slots, count, row_bytes);
   const auto row = static_cast<std::uint32_t>(row_bytes);
-  if (partials) {
-    sum_staged<kType, true>(dst, terms, count, row, part, slots, lane, stage);
+  if (count == 2) {
+    sum_staged<kType, Terms::kTwo>(dst, terms, count, row, part, slots, lane, stage);
+  } else if (partials) {
+    sum_staged<kType, Terms::kPartials>(dst, terms, count, row, part, slots, lane, stage);
   } else {
-    sum_staged<kType, false>(dst, terms, count, row, part, slots, lane, stage);
+    sum_staged<kType, Terms::kOnePartial>(dst, terms, count, row, part, slots, lane, stage);
   }
 }
 
