@@ -88,6 +88,7 @@ template <exec::Executor Exec>
   if (rank.peers() == 0) {
     // All copies are this node's, one a token, in the order of the records.
     if (begin < end) used = add_node_rows(exec, args, targets, own_rows(begin), slice.begin, terms);
+    if (used < 0) return false;
   } else {
     for (std::int64_t c = begin; c < end; ++c) {
       const plan::NodeCopy& copy = args.copies[c];

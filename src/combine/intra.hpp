@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Phases combine_sync, combine_sync_barrier, combine_intra_node and combine_release. in: this
-// rank's expert outputs → out: posted for the node peers; the tokens that only this node served,
-// summed; then: nobody reads this rank's rows any more. Block 0 posts.
+// rank's expert outputs → out: posted for the node peers, some of them stored there; the tokens
+// that only this node served, summed; then: nobody reads this rank's rows any more. Block 0 posts.
 #pragma once
 
 #include "combine/all.hpp"
@@ -93,14 +93,20 @@ SHUNT_DEVICE bool combine_intra(Exec& exec, const CombineArgs& args) {
   }
   if (exec.warp_leader()) prefetch_first(exec, args);
   const exec::RowTarget* targets = nullptr;
+  std::uint64_t ahead_begin = 0;
+  std::uint64_t ahead_end = 0;
   {
     constexpr auto kBarrier = record::Phase::kCombineSyncBarrier;
     const exec::SpanScope phase(
         exec, {kBarrier, record::WaitReason::kNone, -1, -1}, record::SpanKind::kPhase);
+    ahead_begin = exec.stamp();
+    store_ahead(exec, args);
+    ahead_end = exec.stamp();
     targets = dispatch::await_targets(
         exec, args.hash, own_rows_base(rank, args), args.targets.intra, kBarrier);
     if (targets == nullptr) return false;
   }
+  signal_ahead(exec, args, ahead_begin, ahead_end);
   bool ends = false;
   if (!sum_own_tokens(exec, args, targets, &ends)) return false;
   if (!ends || !combine_release(exec, args)) return false;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "combine/args.hpp"
+#include "combine/ahead.hpp"
 #include "exec/phase.hpp"
 
 namespace shunt::combine {
@@ -22,8 +22,9 @@ template <exec::Executor Exec>
 }
 
 /// Appends the rows of one token on this node, ranks ascending, as one partial. Rows beyond what
-/// their owner has (an overflowed dispatch) are absent. Returns the number of terms. One warp;
-/// `first` is the element at which the terms begin.
+/// their owner has (an overflowed dispatch) are absent. Returns the number of terms; −1 once the
+/// operation has failed, which it cannot between nodes. One warp; `first` is the element at which
+/// the terms begin.
 template <exec::Executor Exec>
 [[nodiscard]] SHUNT_DEVICE int add_node_rows(Exec& exec,
                                              const CombineArgs& args,
@@ -34,6 +35,7 @@ template <exec::Executor Exec>
   const std::uint64_t row_bytes = args.hidden * size_of(args.row_type);
   int used = 0;
   bool more = true;
+  const exec::RankView& rank = exec.rank();
   for (int begin = 0; more && begin < args.fanout; begin += exec.lanes()) {
     const int i = begin + exec.lane();
     const plan::RowRef ref = i < args.fanout ? refs[i] : plan::RowRef{};
@@ -45,12 +47,17 @@ template <exec::Executor Exec>
       present = row < targets[ref.local].capacity;
     }
     const exec::Packed packed = exec.warp_pack(present);
+    bool here = true;
     if (present) {
-      terms[used + packed.before] = {
-          targets[ref.local].rows + row * row_bytes + first * size_of(args.row_type),
-          args.row_type,
-          false};
+      const std::byte* data = targets[ref.local].rows + row * row_bytes;
+      const std::int32_t place = ahead_place(rank, ref);
+      if (place >= 0) {
+        here = await_ahead(exec, ref.local, place);
+        data = ahead_row(rank, rank.local, ref.local, place);
+      }
+      terms[used + packed.before] = {data + first * size_of(args.row_type), args.row_type, false};
     }
+    if (!exec.warp_agree(here)) return -1;
     used += packed.all;
   }
   exec.warp_sync();

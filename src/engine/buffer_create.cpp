@@ -23,7 +23,7 @@ struct BufferBuilder {
   Status build() {
     const BufferOptions& options = state.options_;
     exec::RankView& view = state.view_;
-    auto sizes = set_up(world, options, view);
+    auto sizes = set_up(world, options, view, state.hooks_.ahead);
     if (!sizes) return Unexpected(std::move(sizes).error());
     state.record_ = sizes->record;
     state.wire_stride_ = sizes->wire_stride;

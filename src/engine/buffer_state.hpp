@@ -44,7 +44,8 @@ struct BufferHooks {
   /// Places the slots of chunks outside of the heap; `bytes` of them.
   std::function<Result<SlotMemory>(std::size_t bytes)> place_slots;
   int warps = 1;
-  Cpus progress_cpus;  ///< As ProgressOptions::cpus.
+  memory::AheadRows ahead;  ///< Rows that come ahead, on all ranks alike. Default: none.
+  Cpus progress_cpus;       ///< As ProgressOptions::cpus.
 };
 
 /// Free ranges of the user part of a heap, first fit.

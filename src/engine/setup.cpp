@@ -154,7 +154,7 @@ Status compare_options(bootstrap::World& world, const BufferOptions& options) {
   return {};
 }
 
-void lay_out(const BufferOptions& o, Sizes& sizes, exec::RankView& view) {
+void lay_out(const BufferOptions& o, memory::AheadRows ahead, Sizes& sizes, exec::RankView& view) {
   traffic::RecordLayout& record = sizes.record;
   record.hidden_bytes = static_cast<std::uint64_t>(o.hidden) * size_of(o.dtype);
   record.topk = o.topk;
@@ -174,7 +174,8 @@ void lay_out(const BufferOptions& o, Sizes& sizes, exec::RankView& view) {
     channels.capacity[kind] = capacities[kind];
     channels.slot_bytes[kind] = slots[kind];
   }
-  view.layout = memory::Layout(view.shape, channels);
+  ahead.row_bytes = record.hidden_bytes;
+  view.layout = memory::Layout(view.shape, channels, ahead);
 }
 
 Result<std::unique_ptr<fabric::Fabric>> libfabric(const BufferOptions& options,
@@ -220,7 +221,10 @@ fabric::LibfabricOptions libfabric_options(const BufferOptions& options, int pee
   return o;
 }
 
-Result<Sizes> set_up(bootstrap::World& world, const BufferOptions& options, exec::RankView& view) {
+Result<Sizes> set_up(bootstrap::World& world,
+                     const BufferOptions& options,
+                     exec::RankView& view,
+                     const memory::AheadRows& ahead) {
   auto shape = cluster::Shape::create(world.size(), options.ranks_per_node);
   if (!shape) return Unexpected(std::move(shape).error());
   SHUNT_TRY(check_options(options, *shape));
@@ -230,7 +234,7 @@ Result<Sizes> set_up(bootstrap::World& world, const BufferOptions& options, exec
   view.node = shape->node_of(view.rank);
   view.local = shape->local_of(view.rank);
   Sizes sizes;
-  lay_out(options, sizes, view);
+  lay_out(options, ahead, sizes, view);
   SHUNT_TRY(check_put_size(options, view.layout));
   if (const int threads = progress_threads(options.proxy_threads, *shape);
       threads < options.proxy_threads) {

@@ -27,10 +27,12 @@ struct Sizes {
 };
 
 /// Checks the options, compares them with those of all ranks, and fills in who this rank is and
-/// where everything lies; pointers are left to the caller. Collective.
+/// where everything lies; pointers are left to the caller. `ahead`: which rows of combine come
+/// ahead in a world of one node, on all ranks alike; their size is filled in here. Collective.
 [[nodiscard]] Result<Sizes> set_up(bootstrap::World& world,
                                    const BufferOptions& options,
-                                   exec::RankView& view);
+                                   exec::RankView& view,
+                                   const memory::AheadRows& ahead = {});
 
 /// Memory for the slots of chunks apart from the rest, as on a device (Layout, from slots_begin).
 struct SlotMemory {

@@ -3,8 +3,13 @@
 #include "memory/layout.hpp"
 
 namespace shunt::memory {
+namespace {
 
-Layout::Layout(const cluster::Shape& shape, const ChannelSizes& sizes) {
+constexpr std::size_t kRowAlignment = 128;  // Of copies between devices.
+
+}  // namespace
+
+Layout::Layout(const cluster::Shape& shape, const ChannelSizes& sizes, const AheadRows& rows) {
   std::size_t end = 0;
   const auto take = [&end](std::size_t bytes, std::size_t alignment = kLine) {
     const std::size_t at = align_up(end, alignment);
@@ -21,6 +26,10 @@ Layout::Layout(const cluster::Shape& shape, const ChannelSizes& sizes) {
   forward_done = take(local * kLine);
   count_stride = align_up(sizeof(CountEntry) + local * sizeof(std::int32_t), kLine);
   counts = take(2 * world * count_stride);
+  if (shape.nodes == 1 && shape.ranks_per_node > 1) ahead = rows;
+  const std::size_t places = local * ahead.rows;
+  ahead_ready = take(places * sizeof(std::uint64_t));
+  ahead_rows = take(places * ahead.row_bytes, kRowAlignment);
   constexpr std::size_t kPage = 4096;
   fabric_begin = take(0, kPage);
   for (int kind = 0; kind < 3; ++kind) {

@@ -26,6 +26,25 @@ struct ChannelSizes {
   std::size_t slot_bytes[3] = {0, 0, 0};
 };
 
+/// Which rows of a combine come ahead (combine/ahead.hpp): of those that a node peer has of this
+/// rank's tokens, in order, every 2^step_log2-th from the first on, `rows` of them at most.
+struct AheadRows {
+  std::uint32_t rows = 0;  ///< 0: none.
+  std::uint32_t step_log2 = 0;
+  std::size_t row_bytes = 0;  ///< A multiple of 16.
+
+  /// The place of a row among those that come ahead; −1: it does not.
+  [[nodiscard]] SHUNT_HOST_DEVICE std::int32_t place(std::int32_t row) const {
+    const std::uint32_t at = static_cast<std::uint32_t>(row) >> step_log2;
+    return at < rows && this->row(static_cast<std::int32_t>(at)) == row
+               ? static_cast<std::int32_t>(at)
+               : -1;
+  }
+  [[nodiscard]] SHUNT_HOST_DEVICE std::int64_t row(std::int32_t place) const {
+    return static_cast<std::int64_t>(place) << step_log2;
+  }
+};
+
 /// First line of a heap. Written by its owner unless said otherwise.
 struct alignas(64) Control {
   std::uint64_t abort = 0;      ///< Error code + 1; written by the owner and by node peers.
@@ -103,7 +122,7 @@ inline constexpr std::uint64_t kWhole = std::uint64_t{1} << 20;
 class Layout {
  public:
   Layout() = default;
-  Layout(const cluster::Shape& shape, const ChannelSizes& sizes);
+  Layout(const cluster::Shape& shape, const ChannelSizes& sizes, const AheadRows& ahead = {});
 
   std::size_t control = 0;
   std::size_t postings = 0;  ///< PostingLine[local]: by the node peer it is named for.
@@ -113,6 +132,10 @@ class Layout {
   std::size_t forward_done = 0;  ///< line[local]: … it has stored all rows that it forwards.
   std::size_t counts = 0;        ///< CountEntry[2][world], stride count_stride.
   std::size_t count_stride = 0;
+  AheadRows ahead;              ///< Of a world of one node; none elsewhere.
+  std::size_t ahead_ready = 0;  ///< u64[local][ahead.rows]: the row of that peer that has this
+                                ///< place in combine s lies there (s + 1); by the peer.
+  std::size_t ahead_rows = 0;   ///< [local][ahead.rows][ahead.row_bytes]: by the peer, before that.
 
   /// From here to fabric_end: what the fabric and progress threads touch. An executor whose heap
   /// lies on a device keeps this part elsewhere: up to slots_begin in memory of the host always,

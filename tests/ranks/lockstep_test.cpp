@@ -66,6 +66,28 @@ INSTANTIATE_TEST_SUITE_P(All,
                                   std::to_string(s.lanes) + "lanes";
                          });
 
+TEST(LockstepBlocks, RowsThatComeAhead) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    Sweep sweep{1, 3};
+    sweep.experts_per_rank = 2;
+    sweep.hidden = 40;
+    sweep.topk = {2, 5};
+    sweep.tokens = {{0}, {9, 16, 17}, {21, 0, 1, 8}};
+    expect_every_element_right(sweep, [seed](std::uint64_t) {
+      Rules rules = in_lockstep(seed % 2 == 0 ? 3 : 2, 2);
+      rules.rounds = 3;
+      rules.hook = [inner = rules.hook, seed](int rank, engine::BufferHooks& hooks) {
+        inner(rank, hooks);
+        hooks.ahead = seed <= 2 ? memory::AheadRows{.rows = 100}
+                                : memory::AheadRows{.rows = 3, .step_log2 = 1};
+      };
+      // More blocks than rows, and fewer.
+      rules.tune = [seed](BufferOptions& o) { o.blocks = static_cast<int>(seed); };
+      return rules;
+    });
+  }
+}
+
 TEST(LockstepBlocks, SeveralPerRoleUnderFaults) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const WorldCase c = two_by_two(30, seed);

@@ -160,6 +160,43 @@ TEST(Flight, ManyRoundsWithRandomDelaysAndNoBarrier) {
   ASSERT_TRUE(status) << status.error().to_string();
 }
 
+/// Four ranks of one node.
+WorldCase one_node(std::int64_t tokens, std::uint64_t seed) {
+  WorldCase c = two_by_two(tokens, seed);
+  c.ranks_per_node = c.world;
+  return c;
+}
+
+void half_ahead(int /*rank*/, engine::BufferHooks& hooks) {
+  hooks.ahead = {.rows = 40, .step_log2 = 1};
+}
+
+TEST(Ahead, ManyRoundsWithRandomDelaysAndNoBarrier) {
+  Rules setup;
+  setup.rounds = 200;
+  setup.hook = [](int rank, engine::BufferHooks& hooks) {
+    yield_at_random(rank, hooks);
+    half_ahead(rank, hooks);
+  };
+  setup.tune = [](BufferOptions& o) { o.blocks = 2; };
+  const Status status = run_rounds(one_node(20, 9), setup);
+  ASSERT_TRUE(status) << status.error().to_string();
+}
+
+TEST(Ahead, AHandleReplays) {
+  Rules setup;
+  setup.hook = half_ahead;
+  const Status status = run_replays(one_node(77, 23), setup, 9);
+  ASSERT_TRUE(status) << status.error().to_string();
+}
+
+TEST(Ahead, BetweenNodesThereAreNone) {
+  Rules setup;
+  setup.hook = half_ahead;
+  const Status status = run_rounds(two_by_two(50, 4), setup);
+  ASSERT_TRUE(status) << status.error().to_string();
+}
+
 // The circle of tests/model/combine_order_test.cpp: closed by proxies that serve one peer at a
 // time.
 TEST(Flight, ThreeNodesThatCouldWaitForEachOther) {
@@ -208,13 +245,12 @@ TEST(Flight, AHandleReplays) {
   ASSERT_TRUE(status) << status.error().to_string();
 }
 
-TEST(Overflow, KeepsTheFirstRowsAndCombineLeavesOutTheRest) {
-  const WorldCase c = two_by_two(60, 24);
+void expect_first_rows_alone(const WorldCase& c, const Rules& setup) {
   std::vector<std::vector<RowOrigin>> rows;
   for (int at = 0; at < c.world; ++at) rows.push_back(testing::expected_rows(c, at));
   const auto room = [&](int at) { return static_cast<std::int64_t>(rows[at].size()) / 2; };
   const Status status =
-      run_world(c, {}, [&](engine::BufferState& state, bootstrap::World&) -> Status {
+      run_world(c, setup, [&](engine::BufferState& state, bootstrap::World&) -> Status {
         RankRun run(state, c, true);
         run.capacity = room(run.rank);
         SHUNT_TRY(run.start_dispatch(0));
@@ -229,6 +265,16 @@ TEST(Overflow, KeepsTheFirstRowsAndCombineLeavesOutTheRest) {
         });
       });
   ASSERT_TRUE(status) << status.error().to_string();
+}
+
+TEST(Overflow, KeepsTheFirstRowsAndCombineLeavesOutTheRest) {
+  expect_first_rows_alone(two_by_two(60, 24), {});
+}
+
+TEST(Overflow, RowsThatComeAheadAreLeftOutToo) {
+  Rules setup;
+  setup.hook = half_ahead;
+  expect_first_rows_alone(one_node(60, 24), setup);
 }
 
 TEST(Contract, DifferentOptionsAreNamed) {

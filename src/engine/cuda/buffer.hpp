@@ -67,6 +67,8 @@ struct Hooks {
   HeapKind heap = HeapKind::kAllocated;  ///< As DeviceOptions::heap.
   Staging staging = Staging::kAuto;      ///< As DeviceOptions::staging.
   bool peer_atomics = true;              ///< False: as where atomics do not reach other devices.
+  /// Which rows of combine come ahead, on all ranks alike. Default: choose_ahead().
+  std::optional<memory::AheadRows> ahead;
   /// What `make_fabric` makes of memory of the device, in place of what libfabric is asked.
   std::optional<fabric::DeviceMemoryAnswers> answers;
 };
@@ -160,6 +162,9 @@ class Buffer {
   [[nodiscard]] AlarmOptions alarm_options();
   /// The PCI address of the current device, as CUDA writes it.
   [[nodiscard]] static Status read_bus(std::span<char> to);
+  /// Learns which ranks share a device, and how many blocks each launches.
+  [[nodiscard]] Status meet_residents(bootstrap::World& world);
+  [[nodiscard]] memory::AheadRows choose_ahead() const;
   [[nodiscard]] static bool atomics_reach(const char* bus);
   /// Where the progress threads run; empty: anywhere.
   [[nodiscard]] Cpus progress_cpus() const;
@@ -190,6 +195,12 @@ class Buffer {
   std::string provider_;
   StagingChoice choice_;
   std::string staging_;
+  struct Resident {
+    char bus[32] = {};  ///< The PCI address of its device, as CUDA writes it.
+    std::int32_t blocks = 0;
+    std::int32_t warps = 0;  ///< Of all of them.
+  };
+  std::vector<Resident> residents_;  ///< [world]
   exec::cuda::Context context_;
   exec::RankView host_view_;  ///< The same rank as its progress threads reach it.
   exec::PackedDescriptor* ring_entries_ = nullptr;  ///< Context::rings, as the host reaches them.

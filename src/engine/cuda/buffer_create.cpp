@@ -5,7 +5,8 @@
 // which they depend on each other; progress threads last (buffer_progress.cpp).
 #include <algorithm>
 #include <cstring>
-#include <span>
+#include <set>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -47,11 +48,6 @@ Status check_geometry(const Geometry& g, int peers, bool record) {
   }
   return {};
 }
-
-struct Resident {
-  char bus[32] = {};
-  std::int32_t blocks = 0;
-};
 
 }  // namespace
 
@@ -137,7 +133,8 @@ Result<std::unique_ptr<Buffer>> Buffer::create(bootstrap::World& world,
 
 Status Buffer::build(bootstrap::World& world) {
   exec::RankView& view = context_.rank;
-  auto sizes = set_up(world, options_, view);
+  SHUNT_TRY(meet_residents(world));
+  auto sizes = set_up(world, options_, view, hooks_.ahead.value_or(choose_ahead()));
   if (!sizes) return Unexpected(std::move(sizes).error());
   record_ = sizes->record;
   wire_stride_ = sizes->wire_stride;
@@ -273,6 +270,36 @@ Status Buffer::read_bus(std::span<char> to) {
                "asking for the device's address");
 }
 
+Status Buffer::meet_residents(bootstrap::World& world) {
+  Resident mine;
+  mine.blocks = geometry_.blocks;
+  mine.warps = geometry_.blocks * geometry_.warps;
+  // Where there is no device, check_device() says so later.
+  if (!read_bus(mine.bus)) mine.bus[0] = 0;
+  auto all = bootstrap::all_gather_value(world, mine);
+  if (!all) return Unexpected(std::move(all).error());
+  residents_ = std::move(*all);
+  return {};
+}
+
+/// Where ranks have devices of their own, links are idle until postings have come: a row for each
+/// warp, stored meanwhile, costs less than it gains. Not so where few multiprocessors are the
+/// limit, and where ranks share a device, through whose memory these rows go twice.
+memory::AheadRows Buffer::choose_ahead() const {
+  constexpr std::uint32_t kRows = 256;
+  constexpr int kLeastWarps = 192;
+  const auto peers = static_cast<std::uint32_t>(residents_.size()) - 1;
+  std::set<std::string_view> devices;
+  bool enough = true;
+  for (const Resident& resident : residents_) {
+    devices.insert(resident.bus);
+    enough = enough && resident.warps >= kLeastWarps;
+  }
+  if (peers == 0 || !enough || devices.size() != residents_.size()) return {};
+  // Far apart, so that links have work to the end, and most are there before they are wanted.
+  return {.rows = std::max(1U, kRows / peers), .step_log2 = 3};
+}
+
 /// Whether atomics of the current device reach memory of the one at that address. Over PCIe they
 /// may not; of a device that this process cannot see nothing is known.
 bool Buffer::atomics_reach(const char* bus) {
@@ -288,15 +315,11 @@ bool Buffer::atomics_reach(const char* bus) {
 }
 
 Status Buffer::fit(bootstrap::World& world) {
-  Resident mine;
-  mine.blocks = geometry_.blocks;
-  SHUNT_TRY(bootstrap::agree(world, read_bus(mine.bus), "looking at the device"));
-  const auto all = bootstrap::all_gather_value(world, mine);
-  if (!all) return Unexpected(all.error());
+  const Resident& mine = residents_[static_cast<std::size_t>(rank())];
   int blocks = 0;
   context_.adds_at_peers = hooks_.peer_atomics;
-  for (std::size_t r = 0; r < all->size(); ++r) {
-    const Resident& other = (*all)[r];
+  for (std::size_t r = 0; r < residents_.size(); ++r) {
+    const Resident& other = residents_[r];
     if (std::strcmp(other.bus, mine.bus) == 0) {
       blocks += other.blocks;
     } else if (shape().node_of(static_cast<int>(r)) == context_.rank.node) {

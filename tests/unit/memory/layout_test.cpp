@@ -43,6 +43,36 @@ TEST(Layout, NothingOverlapsAndOnlyChunksLieBehindTheBorder) {
   EXPECT_EQ(layout.fabric_end % 4096, 0U);
 }
 
+TEST(Layout, RowsThatComeAheadLieInTheDevicesPart) {
+  const AheadRows ahead{.rows = 5, .step_log2 = 1, .row_bytes = 48};
+  const Layout with(*cluster::Shape::create(3, 3), {}, ahead);
+  const Layout without(*cluster::Shape::create(3, 3), {});
+  EXPECT_EQ(with.ahead.rows, 5U);
+  EXPECT_GE(with.ahead_ready, without.counts);
+  EXPECT_GE(with.ahead_rows, with.ahead_ready + std::size_t{3} * 5 * 8);
+  EXPECT_GE(with.fabric_begin, with.ahead_rows + std::size_t{3} * 5 * 48);
+  EXPECT_EQ(with.ahead_rows % 128, 0U);
+  EXPECT_EQ(without.ahead.rows, 0U);
+  // Only where all ranks of the world are node peers.
+  EXPECT_EQ(Layout(*cluster::Shape::create(6, 3), {}, ahead).ahead.rows, 0U);
+  EXPECT_EQ(Layout(*cluster::Shape::create(1, 1), {}, ahead).ahead.rows, 0U);
+}
+
+TEST(AheadRows, APlaceHasOneRow) {
+  for (const AheadRows& ahead :
+       {AheadRows{.rows = 7}, AheadRows{.rows = 5, .step_log2 = 3}, AheadRows{}}) {
+    std::int32_t next = 0;
+    for (std::int32_t row = 0; row < 1000; ++row) {
+      const std::int32_t place = ahead.place(row);
+      if (place < 0) continue;
+      EXPECT_EQ(place, next++);
+      EXPECT_EQ(ahead.row(place), row);
+    }
+    EXPECT_EQ(next, static_cast<std::int32_t>(ahead.rows));
+  }
+  EXPECT_EQ((AheadRows{.rows = 3, .step_log2 = 20}).place(0x7fff'ffff), -1);
+}
+
 using Line = PostingLine;
 
 TEST(DoneLine, SharesOfBlocksMakeAWhole) {
