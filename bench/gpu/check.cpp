@@ -6,7 +6,10 @@
 #include "gpu/check_plan.hpp"
 #include "gpu/check_rank.hpp"
 #include "gpu/check_rounds.hpp"
+#include "gpu/check_spans.hpp"
 #include "gpu/check_staging.hpp"
+#include "gpu/kernels.hpp"
+#include "memory/cuda/device.hpp"
 
 namespace shunt::bench::gpu {
 namespace {
@@ -84,6 +87,27 @@ std::vector<Case> cases() {
     c.peer_atomics = false;
     c.rounds = 5;
   });
+  all.add("rows that come ahead", [](Case& c) {
+    c.ahead = memory::AheadRows{.rows = 9, .step_log2 = 2};
+    c.plan_on_device = true;
+    c.rounds = 5;
+  });
+  all.add("all rows come ahead", [](Case& c) {
+    c.ahead = memory::AheadRows{.rows = 400};
+    c.row_warps = 2;
+    c.hidden = 1032;
+  });
+  all.add("overflow, rows that come ahead", [](Case& c) {
+    c.ahead = memory::AheadRows{.rows = 50, .step_log2 = 1};
+    c.capacity = 0.5;
+  });
+  all.add("200 rounds with random delays, rows that come ahead", [](Case& c) {
+    c.ahead = memory::AheadRows{.rows = 20};
+    c.tokens = {17, 5, 33};
+    c.hidden = 64;
+    c.rounds = 200;
+    c.delays = true;
+  });
   all.add("200 rounds with random delays", [](Case& c) {
     c.tokens = {17, 5, 33};
     c.hidden = 64;
@@ -120,6 +144,27 @@ Status run_absence(bootstrap::World& world, int ranks_per_node, int proxy_thread
   return status;
 }
 
+/// Sums of two rows are made with packed adds: they must have the bits of all other sums.
+Status run_pairs() {
+  auto wrong = memory::cuda::DeviceMemory::create(sizeof(unsigned long long));
+  if (!wrong) return Unexpected(std::move(wrong).error());
+  unsigned long long count = 0;
+  SHUNT_TRY(memory::cuda::check(cudaMemset(wrong->data(), 0, sizeof(count)), "clearing a counter"));
+  for (const DType type : {DType::kBF16, DType::kF16}) {
+    launch_verify_pairs(type, reinterpret_cast<unsigned long long*>(wrong->data()), nullptr);
+    SHUNT_TRY(memory::cuda::check(
+        cudaMemcpy(&count, wrong->data(), sizeof(count), cudaMemcpyDeviceToHost),
+        "reading a counter"));
+    if (count == 0) continue;
+    return fail(ErrorCode::kInternal,
+                ErrorScope::kFatal,
+                "{} of all pairs of {} are added otherwise than in fp32",
+                count,
+                to_string(type));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> run_checks(bootstrap::World& world,
@@ -135,12 +180,17 @@ Result<std::vector<std::string>> run_checks(bootstrap::World& world,
     engine::cuda::Hooks hooks;
     hooks.heap = c.heap;
     hooks.peer_atomics = c.peer_atomics;
+    hooks.ahead = c.ahead;
     auto buffer = Buffer::create(world, options_of(c, first), geometry_of(c, first), hooks);
     if (!buffer) return Unexpected(std::move(buffer).error());
     SHUNT_TRY(run_rounds(**buffer, c, first, second));
     SHUNT_TRY(world.barrier());
     passed.push_back(c.name);
   }
+  SHUNT_TRY(run_spans(world, ranks_per_node, proxy_threads));
+  passed.emplace_back("recorded spans");
+  SHUNT_TRY(run_pairs());
+  passed.emplace_back("sums of two, all pairs");
   SHUNT_TRY(run_graph(world, ranks_per_node, proxy_threads));
   passed.emplace_back("replayed from a graph");
   SHUNT_TRY(run_c(world, ranks_per_node, proxy_threads));

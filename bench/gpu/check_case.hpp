@@ -41,6 +41,7 @@ struct Case {
   int row_warps = 1;
   HeapKind heap = HeapKind::kAllocated;
   bool peer_atomics = true;
+  std::optional<memory::AheadRows> ahead;  ///< Which rows of combine come ahead.
 };
 
 /// Cases, each the usual one with something changed.

@@ -20,8 +20,8 @@ __global__ void gate(const std::uint64_t* flag, std::uint64_t value) {
   }
 }
 
-__global__ void raise(std::uint64_t* flag, std::uint64_t value) {
-  ptx::store_release(flag, value);
+__global__ void raise(std::uint64_t* const* flags, std::uint64_t value) {
+  ptx::store_release(flags[threadIdx.x], value);
 }
 
 __global__ void nothing() {}
@@ -211,14 +211,36 @@ void with_type(DType type, Call&& call) {
   }
 }
 
+/// One block a value of `a`, neighbouring threads on neighbouring pairs of values of `b`.
+template <DType kType>
+__global__ void verify_pairs(unsigned long long* wrong) {
+  using E = Element<kType>;
+  const auto a = static_cast<std::uint16_t>(blockIdx.x);
+  const std::uint32_t both = static_cast<std::uint32_t>(a) * 0x10001U;
+  unsigned long long mine = 0;
+  for (std::uint32_t b = 2 * threadIdx.x; b < 0x10000U; b += 2 * blockDim.x) {
+    const std::uint32_t sums = exec::cuda::Vector<kType>::add(both, b | (b + 1) << 16);
+    for (std::uint32_t half = 0; half < 2; ++half) {
+      const auto got = static_cast<std::uint16_t>(sums >> (16 * half));
+      const float want = __fadd_rn(E::widen(a), E::widen(static_cast<std::uint16_t>(b + half)));
+      const bool same = want != want ? E::widen(got) != E::widen(got) : got == E::narrow(want);
+      if (!same) ++mine;
+    }
+  }
+  if (mine != 0) atomicAdd(wrong, mine);
+}
+
 }  // namespace
 
 void launch_gate(const std::uint64_t* flag, std::uint64_t value, cudaStream_t stream) {
   gate<<<1, 1, 0, stream>>>(flag, value);
 }
 
-void launch_raise(std::uint64_t* flag, std::uint64_t value, cudaStream_t stream) {
-  raise<<<1, 1, 0, stream>>>(flag, value);
+void launch_raise(std::uint64_t* const* flags,
+                  int count,
+                  std::uint64_t value,
+                  cudaStream_t stream) {
+  raise<<<1, count, 0, stream>>>(flags, value);
 }
 
 void launch_nothing(int blocks, int warps, cudaStream_t stream) {
@@ -270,6 +292,15 @@ void launch_verify_sums(const Rows& sums,
     verify_sums<type()>
         <<<256, 256, 0, stream>>>(sums.data, begin, rank, sums.count, sums.hidden, wrong);
   });
+}
+
+void launch_verify_pairs(DType type, unsigned long long* wrong, cudaStream_t stream) {
+  constexpr int kValues = 1 << 16;
+  if (type == DType::kF16) {
+    verify_pairs<DType::kF16><<<kValues, 256, 0, stream>>>(wrong);
+  } else {
+    verify_pairs<DType::kBF16><<<kValues, 256, 0, stream>>>(wrong);
+  }
 }
 
 }  // namespace shunt::bench::gpu

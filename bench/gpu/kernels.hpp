@@ -16,8 +16,9 @@ namespace shunt::bench::gpu {
 
 /// Holds the stream until *flag ≥ value, at most 5 s (a time that no honest measurement shows).
 void launch_gate(const std::uint64_t* flag, std::uint64_t value, cudaStream_t stream);
-/// Sets a flag that gates of other processes poll.
-void launch_raise(std::uint64_t* flag, std::uint64_t value, cudaStream_t stream);
+/// Sets flags[0 … count − 1] (a list in memory of the device) at once: gates of all processes open,
+/// each of which polls one in memory of its own device.
+void launch_raise(std::uint64_t* const* flags, int count, std::uint64_t value, cudaStream_t stream);
 
 /// A kernel that does nothing: what a launch costs.
 void launch_nothing(int blocks, int warps, cudaStream_t stream);
@@ -63,5 +64,9 @@ void launch_verify_sums(const Rows& sums,
                         int rank,
                         unsigned long long* wrong,
                         cudaStream_t stream);
+
+/// Adds to *wrong how many of all pairs of 16-bit elements the packed add of a sum of two rows adds
+/// otherwise than fp32 and a rounding do. Sums that are NaN may differ in their payload.
+void launch_verify_pairs(DType type, unsigned long long* wrong, cudaStream_t stream);
 
 }  // namespace shunt::bench::gpu

@@ -285,6 +285,14 @@ int main(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(shunt::bench::gpu::kTypes));
   app.add_option("--topk", options.timing.topk, "Experts per token");
   app.add_option("--experts", options.timing.experts, "Experts in the world");
+  std::vector<std::uint32_t> ahead;
+  app.add_option(
+         "--ahead",
+         ahead,
+         "Rows of combine that come ahead, from each node peer: how many, and log2 of the step "
+         "from one to the next; 0,0 for none (default: by the devices)")
+      ->delimiter(',')
+      ->expected(2);
   app.add_option("--iterations", options.timing.iterations, "Timed iterations");
   app.add_flag("--record", options.timing.record, "Record spans while timing: what that costs");
   app.add_option(
@@ -295,6 +303,7 @@ int main(int argc, char** argv) {
   app.add_flag("!--no-time", options.time, "Skip the timings");
   app.add_option("--json", options.output, "File for the results");
   CLI11_PARSE(app, argc, argv);
+  if (!ahead.empty()) options.timing.ahead = shunt::memory::AheadRows{ahead[0], ahead[1]};
   if (options.ranks.empty()) {
     options.ranks = options.gpus > 1 ? std::vector<int>{options.gpus} : std::vector<int>{4, 8};
   }

@@ -44,17 +44,19 @@ class Timer {
   [[nodiscard]] cudaStream_t work() const { return work_; }
 
   /// Enqueues `launch` behind a gate on every rank, opens all gates at once, returns microseconds
-  /// from the gate to the end of what was launched here.
+  /// from the gate to the end of what was launched here. `flags`: of all ranks, as this one
+  /// reaches them.
   Result<double> measure(bootstrap::World& world,
-                         std::uint64_t* flag,
+                         const std::vector<std::uint64_t*>& flags,
+                         std::uint64_t* const* on_device,
                          const std::function<Status(cudaStream_t)>& launch) {
     ++shots_;
-    launch_gate(flag, shots_, work_);
+    launch_gate(flags[static_cast<std::size_t>(world.rank())], shots_, work_);
     SHUNT_TRY(check(cudaEventRecord(begin_, work_), "recording an event"));
     SHUNT_TRY(launch(work_));
     SHUNT_TRY(check(cudaEventRecord(end_, work_), "recording an event"));
     SHUNT_TRY(world.barrier());
-    if (world.rank() == 0) launch_raise(flag, shots_, signal_);
+    if (world.rank() == 0) launch_raise(on_device, world.size(), shots_, signal_);
     SHUNT_TRY(check(cudaStreamSynchronize(work_), "waiting for the device"));
     SHUNT_TRY(check(cudaGetLastError(), "launching a kernel"));
     float milliseconds = 0;
@@ -127,6 +129,7 @@ class Bench {
     engine::cuda::Hooks hooks;
     hooks.recorder = o_.record ? &recorder_ : nullptr;
     hooks.heap = o_.heap;
+    hooks.ahead = o_.ahead;
     auto buffer = Buffer::create(world_, b, geometry, hooks);
     if (!buffer) return Unexpected(std::move(buffer).error());
     buffer_ = std::move(*buffer);
@@ -182,9 +185,17 @@ class Bench {
                static_cast<float*>(*weights),
                static_cast<RowOrigin*>(*origins),
                capacity_};
-    // The flag of rank 0: equal requests in equal order lie at equal offsets.
+    // Equal requests in equal order lie at equal offsets.
     const std::ptrdiff_t offset = static_cast<std::byte*>(*flag) - buffer_->heap().base();
-    flag_ = reinterpret_cast<std::uint64_t*>(buffer_->heap().window(0).base + offset);
+    for (int r = 0; r < world_.size(); ++r) {
+      flags_.push_back(reinterpret_cast<std::uint64_t*>(buffer_->heap().window(r).base + offset));
+    }
+    SHUNT_TRY(allocate(flags_.size() * sizeof(std::uint64_t*), &flag_list_));
+    SHUNT_TRY(check(cudaMemcpy(flag_list_.data(),
+                               flags_.data(),
+                               flags_.size() * sizeof(std::uint64_t*),
+                               cudaMemcpyHostToDevice),
+                    "copying the flags' addresses"));
     const std::vector<std::int32_t> begin = rows_of_tokens(handle_->plan());
     const auto tokens = static_cast<std::size_t>(o_.tokens);
     SHUNT_TRY(allocate(tokens * row_bytes(), &input_));
@@ -207,7 +218,8 @@ class Bench {
 
   Status sample(std::vector<double>* to, const std::function<Status(cudaStream_t)>& launch) {
     for (int i = 0; i < kWarmUp + o_.iterations; ++i) {
-      auto time = timer_.measure(world_, flag_, launch);
+      auto time = timer_.measure(
+          world_, flags_, reinterpret_cast<std::uint64_t* const*>(flag_list_.data()), launch);
       if (!time) return Unexpected(std::move(time).error());
       if (i >= kWarmUp) to->push_back(*time);
     }
@@ -394,7 +406,8 @@ class Bench {
   DeviceMemory weights_;
   Timer timer_;
   DispatchOutput output_;
-  std::uint64_t* flag_ = nullptr;
+  std::vector<std::uint64_t*> flags_;  ///< [world]: gates, each in its rank's heap.
+  DeviceMemory flag_list_;             ///< The same for a kernel.
   DeviceMemory input_;
   DeviceMemory sums_;
   DeviceMemory plain_;

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bootstrap/world.hpp"
+#include "memory/layout.hpp"
 #include "shunt/device.hpp"
 #include "shunt/result.hpp"
 
@@ -24,6 +26,7 @@ struct TimingOptions {
   int blocks = 16;
   int warps = 16;
   int row_warps = 0;
+  std::optional<memory::AheadRows> ahead;  ///< As Hooks::ahead.
   HeapKind heap = HeapKind::kAllocated;
   int gpus = 1;  ///< Rank r runs on device r mod gpus.
   int iterations = 40;
