@@ -101,6 +101,7 @@ struct AheadShare {
 /// Stores this block's share. Whole block; where rows are few, several warps share one.
 template <exec::Executor Exec>
 SHUNT_DEVICE void store_ahead(Exec& exec, const CombineArgs& args) {
+  if constexpr (!Exec::kRowsAhead) return;
   const exec::RankView& rank = exec.rank();
   const AheadShare mine = AheadShare::of(rank, exec.block(), exec.blocks());
   if (mine.count == 0) return;
@@ -128,6 +129,7 @@ SHUNT_DEVICE void signal_ahead(Exec& exec,
                                const CombineArgs& args,
                                std::uint64_t begin,
                                std::uint64_t end) {
+  if constexpr (!Exec::kRowsAhead) return;
   if (exec.warp() != exec.warps() - 1) return;
   const exec::RankView& rank = exec.rank();
   const AheadShare mine = AheadShare::of(rank, exec.block(), exec.blocks());

@@ -50,14 +50,14 @@ template <exec::Executor Exec>
     bool here = true;
     if (present) {
       const std::byte* data = targets[ref.local].rows + row * row_bytes;
-      const std::int32_t place = ahead_place(rank, ref);
+      const std::int32_t place = Exec::kRowsAhead ? ahead_place(rank, ref) : -1;
       if (place >= 0) {
         here = await_ahead(exec, ref.local, place);
         data = ahead_row(rank, rank.local, ref.local, place);
       }
       terms[used + packed.before] = {data + first * size_of(args.row_type), args.row_type, false};
     }
-    if (!exec.warp_agree(here)) return -1;
+    if (Exec::kRowsAhead && !exec.warp_agree(here)) return -1;
     used += packed.all;
   }
   exec.warp_sync();

@@ -102,6 +102,7 @@ class LockstepExec {
       : context_(context), shared_(shared), inner_(inner), warp_(warp), lane_(lane) {}
 
   static constexpr bool kInOrder = false;
+  static constexpr bool kRowsAhead = true;
   static constexpr bool kPostsFirst = false;
 
   [[nodiscard]] const exec::RankView& rank() const { return inner_.rank(); }

@@ -293,7 +293,8 @@ memory::AheadRows Buffer::choose_ahead() const {
   bool enough = true;
   for (const Resident& resident : residents_) {
     devices.insert(resident.bus);
-    enough = enough && resident.warps >= kLeastWarps;
+    enough = enough && resident.warps >= kLeastWarps &&
+             rows_may_come_ahead(resident.warps / resident.blocks);
   }
   if (peers == 0 || !enough || devices.size() != residents_.size()) return {};
   // Far apart, so that links have work to the end, and most are there before they are wanted.

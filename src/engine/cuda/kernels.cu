@@ -15,7 +15,7 @@ using exec::cuda::Context;
 using exec::cuda::CudaExec;
 using exec::cuda::Place;
 
-static_assert(exec::Executor<CudaExec<false>> && exec::Executor<CudaExec<true>>);
+static_assert(exec::Executor<CudaExec<false, true>> && exec::Executor<CudaExec<true, false>>);
 
 /// Shared memory of a block: what every warp reads all the time, and the terms of its sums.
 template <typename Args>
@@ -169,7 +169,7 @@ __device__ Shared<Args>& set_up(unsigned char* memory,
 }
 
 /// The whole of a block. True on the block whose end is the operation's.
-template <bool kNodes, bool kRecord, typename Args>
+template <bool kNodes, bool kRecord, int kMaxWarps, typename Args>
 __device__ bool run_block(const Context& context,
                           Shared<Args>& shared,
                           const exec::cuda::Tables& tables,
@@ -177,7 +177,10 @@ __device__ bool run_block(const Context& context,
   Place place{static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x)};
   Role role = Role::kIntra;
   if constexpr (kNodes) role = role_of_block(context.rdma_blocks, place);
-  CudaExec<kRecord> exec(context, shared.rank, place, shared.scratch, tables, shared.args.op);
+  // As rows_may_come_ahead() says.
+  constexpr bool kAhead = !kNodes && rows_may_come_ahead(kMaxWarps);
+  CudaExec<kRecord, kAhead> exec(
+      context, shared.rank, place, shared.scratch, tables, shared.args.op);
   bool last = false;
   if constexpr (kNodes) {
     last = run_role(exec, role, shared.args);
@@ -227,7 +230,8 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
   exec::cuda::Tables tables;
   tables.targets = reinterpret_cast<exec::RowTarget*>(memory + layout.targets);
   tables.batch = reinterpret_cast<exec::RowBatch*>(memory + layout.batches) + threadIdx.x / 32;
-  const bool last = run_block<kNodes, kRecord>(context, shared, tables, record::Phase::kDispatch);
+  const bool last =
+      run_block<kNodes, kRecord, kMaxWarps>(context, shared, tables, record::Phase::kDispatch);
   if (!last || threadIdx.x != 0) return;
   // After every block has read it; the next kernel of the stream sees it.
   if (!launched.cached) *context.exchanges += 1;
@@ -258,7 +262,8 @@ __global__ void __launch_bounds__(kMaxWarps * 32, 1)
   tables.stage = {reinterpret_cast<std::byte*>(memory + layout.stages) + warp * stage_bytes,
                   stage_bytes,
                   barriers};
-  const bool last = run_block<kNodes, kRecord>(context, shared, tables, record::Phase::kCombine);
+  const bool last =
+      run_block<kNodes, kRecord, kMaxWarps>(context, shared, tables, record::Phase::kCombine);
   if (last && threadIdx.x == 0) tell_host(context, shared.args.op);
 }
 
@@ -368,6 +373,7 @@ cudaError_t fit_blocks(
       SharedLayout::of_combine(locals, warps, sums.max_terms, geometry->stage_bytes).bytes;
   for (const int most : {kFewWarps, kMostWarps}) {
     if (warps > most) continue;
+    if (context.rank.layout.ahead.rows > 0 && !rows_may_come_ahead(most)) break;
     geometry->max_warps = most;
     const Kernels kernels = kernels_for(context, most);
     const int per =

@@ -21,6 +21,12 @@ namespace shunt::engine::cuda {
 inline constexpr int kFewWarps = 16;
 inline constexpr int kMostWarps = 32;
 
+/// Whether the kernels for blocks of so many warps know of rows that come ahead
+/// (combine/ahead.hpp); those of one node do. With 64 registers a thread all sums would pay for it.
+[[nodiscard]] constexpr bool rows_may_come_ahead(int max_warps) {
+  return max_warps <= kFewWarps;
+}
+
 /// Blocks of a launch; all of them must be resident at once, since blocks wait for one another.
 struct Geometry {
   int blocks = 16;
@@ -61,7 +67,7 @@ struct SumShape {
 
 /// Sets `geometry->stage_bytes` and `geometry->max_warps` so that `wanted` blocks fit on the
 /// current device, as far as that goes; returns how many blocks of every kernel that `context` may
-/// launch it holds at once.
+/// launch it holds at once: none, where rows come ahead and no kernel that knows of them fits.
 [[nodiscard]] cudaError_t fit_blocks(const exec::cuda::Context& context,
                                      const SumShape& sums,
                                      int wanted,

@@ -50,6 +50,8 @@ class CpuExec {
 
   /// Whether operations cannot overlap by themselves, so that none needs to wait for its turn.
   static constexpr bool kInOrder = false;
+  /// Whether it knows of rows that come ahead; if not, there are none.
+  static constexpr bool kRowsAhead = true;
   /// Whether a rank has posted before its blocks take up their roles.
   static constexpr bool kPostsFirst = false;
 

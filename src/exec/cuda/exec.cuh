@@ -43,9 +43,11 @@ struct Place {
 };
 
 /// kRecord: a launch that records spans is another kernel, so that one that does not pays nothing.
-template <bool kRecord>
+/// kAhead: so is one in which no rows of combine come ahead, where registers are scarce.
+template <bool kRecord, bool kAhead>
 class CudaExec {
  public:
+  static constexpr bool kRowsAhead = kAhead;
   /// Kernels of one Buffer follow one another on a stream.
   static constexpr bool kInOrder = true;
   /// The kernel does so as the first of all.
