@@ -173,7 +173,7 @@ Status run_spans(bootstrap::World& world, int ranks_per_node, int proxy_threads)
   SHUNT_TRY(run_rounds(**buffer, c, first, second));
   SHUNT_TRY(world.barrier());
   const Recorded recorded(recorder);
-  const auto operations = static_cast<std::size_t>(4 * c.rounds);
+  const std::size_t operations = 4 * static_cast<std::size_t>(c.rounds);
   const auto blocks = static_cast<std::size_t>(c.blocks);
   if (recorded.blocks.size() != operations * blocks) {
     return fail(ErrorCode::kInternal,
