@@ -6,12 +6,14 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/random.hpp"
 #include "engine/cuda/buffer.hpp"
+#include "memory/layout.hpp"
 #include "support/reference.hpp"
 
 namespace shunt::bench::gpu {

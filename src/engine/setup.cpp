@@ -105,7 +105,8 @@ Status check_put_size(const BufferOptions& o, const memory::Layout& layout) {
 }
 
 /// What all ranks must agree on, by name.
-std::vector<std::pair<const char*, std::int64_t>> shared_options(const BufferOptions& o) {
+std::vector<std::pair<const char*, std::int64_t>> shared_options(const BufferOptions& o,
+                                                                 const memory::AheadRows& ahead) {
   return {{"protocol version", kProtocolVersion},
           {"ranks_per_node", o.ranks_per_node},
           {"experts", o.experts},
@@ -120,11 +121,15 @@ std::vector<std::pair<const char*, std::int64_t>> shared_options(const BufferOpt
           {"qps", o.qps},
           {"proxy_threads", o.proxy_threads},
           {"weights", static_cast<std::int64_t>(o.weights)},
-          {"heap_bytes", static_cast<std::int64_t>(o.heap_bytes)}};
+          {"heap_bytes", static_cast<std::int64_t>(o.heap_bytes)},
+          {"number of rows that come ahead", ahead.rows},
+          {"step of rows that come ahead, log2", ahead.step_log2}};
 }
 
-Status compare_options(bootstrap::World& world, const BufferOptions& options) {
-  const auto mine = shared_options(options);
+Status compare_options(bootstrap::World& world,
+                       const BufferOptions& options,
+                       const memory::AheadRows& ahead) {
+  const auto mine = shared_options(options, ahead);
   std::vector<std::int64_t> values;
   for (const auto& [name, value] : mine) values.push_back(value);
   auto all = world.all_gather(std::as_bytes(std::span(values)));
@@ -228,7 +233,7 @@ Result<Sizes> set_up(bootstrap::World& world,
   auto shape = cluster::Shape::create(world.size(), options.ranks_per_node);
   if (!shape) return Unexpected(std::move(shape).error());
   SHUNT_TRY(check_options(options, *shape));
-  SHUNT_TRY(compare_options(world, options));
+  SHUNT_TRY(compare_options(world, options, ahead));
   view.shape = *shape;
   view.rank = world.rank();
   view.node = shape->node_of(view.rank);

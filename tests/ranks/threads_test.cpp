@@ -290,6 +290,17 @@ TEST(Contract, DifferentOptionsAreNamed) {
   EXPECT_NE(status.error().message.find("hidden is"), std::string::npos) << status.error().message;
 }
 
+TEST(Contract, DifferentRowsThatComeAheadAreNamed) {
+  Rules setup;
+  setup.hook = [](int rank, engine::BufferHooks& hooks) {
+    hooks.ahead = {.rows = 4, .step_log2 = rank == 2 ? 1U : 0U};
+  };
+  const Status status = run_rounds(one_node(5, 1), setup);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find("step of rows that come ahead, log2 is"), std::string::npos)
+      << status.error().message;
+}
+
 TEST(Contract, DifferentOperationsAreNamed) {
   WorldCase c = two_by_two(12, 2);
   for (auto& ids : c.ids) ids.clear();  // Without tokens, a combine waits for no other node.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "base/error.hpp"
