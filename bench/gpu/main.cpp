@@ -292,7 +292,8 @@ int main(int argc, char** argv) {
          "Rows of combine that come ahead, from each node peer: how many, and log2 of the step "
          "from one to the next; 0,0 for none (default: by the devices)")
       ->delimiter(',')
-      ->expected(2);
+      ->expected(2)
+      ->check(CLI::Range(0, 65535));
   app.add_option("--iterations", options.timing.iterations, "Timed iterations");
   app.add_flag("--record", options.timing.record, "Record spans while timing: what that costs");
   app.add_option(
@@ -303,7 +304,13 @@ int main(int argc, char** argv) {
   app.add_flag("!--no-time", options.time, "Skip the timings");
   app.add_option("--json", options.output, "File for the results");
   CLI11_PARSE(app, argc, argv);
-  if (!ahead.empty()) options.timing.ahead = shunt::memory::AheadRows{ahead[0], ahead[1]};
+  if (!ahead.empty()) {
+    if (ahead[1] > 30) {
+      fmt::print(stderr, "bench_gpu: --ahead: a step of 2^{} rows; 2^0 to 2^30\n", ahead[1]);
+      return 1;
+    }
+    options.timing.ahead = shunt::memory::AheadRows{ahead[0], ahead[1]};
+  }
   if (options.ranks.empty()) {
     options.ranks = options.gpus > 1 ? std::vector<int>{options.gpus} : std::vector<int>{4, 8};
   }
